@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from etude.agents.file_tools import FileTools
-from etude.agents.tool_results import ToolMisuse
+from etude.agents.file_tools import FileTools, ToolMisuse
 
 
 @pytest.fixture

@@ -230,11 +230,3 @@ def test_without_the_server_packages_the_error_says_what_to_install() -> None:
         "    raise AssertionError\n"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=60)
-
-
-async def test_closing_twice_or_before_the_first_session_does_no_harm() -> None:
-    gateway = Gateway(ScriptedModel([]))
-    await gateway.aclose()
-    async with one_session(gateway):
-        pass
-    await gateway.aclose()

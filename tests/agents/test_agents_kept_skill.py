@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from etude.agents.program import CommandAgent, CommandOptions
-from etude.programs.command import CommandProgram
 from etude.programs.read_only import ReadOnlyFiles, close
 from etude.prompts import Prompts
 from etude.records import File, Skill, Task, Trajectory
@@ -40,7 +39,7 @@ def attempts(script: str, delivery: str, sandbox: Sandbox) -> list[Trajectory]:
         "{skill_file}",
     ]
     options = CommandOptions.model_validate({"command": words, "delivery": delivery})
-    agent = CommandAgent(CommandProgram(words, None), ScriptedModel([]), Prompts(), options, sandbox)
+    agent = CommandAgent(ScriptedModel([]), Prompts(), options, sandbox)
 
     async def both() -> list[Trajectory]:
         try:

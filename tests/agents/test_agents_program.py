@@ -10,7 +10,8 @@ import pytest
 from program_contract import ProgramContract
 
 from etude.agents.program import CodexAgent, CommandAgent, ProgramAgent
-from etude.agents.verdict import AttemptEvidence, ProgramFailed, verdict
+from etude.agents.program_run import ProgramRun
+from etude.agents.verdict import AgentTraits, ProgramFailed, verdict
 from etude.errors import ConfigError, DataError, OutageStop, StopRun, TransientError
 from etude.models import Limited, Retrying
 from etude.programs.account import Account, has_read, neutral
@@ -244,13 +245,14 @@ class TestOptions:
 CUT = "the reply was cut off at the token limit (target.max_output_tokens = 512)"
 
 
-def evidence(**more: Any) -> AttemptEvidence:
+def judged(**more: Any) -> str:
+    """The verdict on a run that ended well but for this."""
     ended = {"code": 0, "signal": None, "stdout": b"", "stderr": b"", "cut": False, "over": ""}
-    ended |= {"seconds": 1.0}
     ended |= {name: more.pop(name) for name in [*ended] if name in more}
-    facts: dict[str, Any] = {"agent": "x", "report": Report(answer="red"), "asked": 1, "in_vain": False}
-    facts |= {"trouble": "", "last_finish": "stop", "silent": False, "limits": Limits(seconds=9), "limit": 512}
-    return AttemptEvidence(**{**facts, "finished": Finished(**ended), **more})
+    traits = AgentTraits("x", more.pop("silent", False), Limits(seconds=9), 512)
+    report, trouble = more.pop("report", Report(answer="red")), more.pop("trouble", "")
+    ran = {"asked": 1, "last_finish": "stop", "in_vain": False, **more}
+    return verdict(ProgramRun(Finished(**ended), **ran), report, traits, trouble)
 
 
 class TestVerdicts:
@@ -271,7 +273,7 @@ class TestVerdicts:
         ],
     )
     def test_completed_and_failed(self, seen: dict[str, Any], failure: str) -> None:
-        found = verdict(evidence(**seen))
+        found = judged(**seen)
         assert found.startswith(failure) if failure else found == ""
 
     @pytest.mark.parametrize(
@@ -294,7 +296,7 @@ class TestVerdicts:
     )
     def test_void(self, seen: dict[str, Any], words: str) -> None:
         with pytest.raises(ProgramFailed, match=words) as caught:
-            verdict(evidence(**seen))
+            judged(**seen)
         assert not isinstance(caught.value, StopRun)
 
     @pytest.mark.parametrize(
@@ -307,10 +309,10 @@ class TestVerdicts:
     def test_a_login_that_is_refused_or_used_up_stops_the_run(self, words: str, hint: str) -> None:
         report = Report(error=words)
         with pytest.raises(OutageStop) as caught:
-            verdict(evidence(asked=None, report=report))
+            judged(asked=None, report=report)
         assert str(caught.value) == f"agent 'x' gave up: {words}\nhint: {hint}"
         with pytest.raises(ProgramFailed):
-            verdict(evidence(asked=1, report=report))
+            judged(asked=1, report=report)
 
 
 class TestAccount:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from etude.agents.file_tools import FileTools
-from etude.agents.tool_results import Result
+from etude.agents.file_tools import FileTools, Result
 from etude.agents.toolbox import OWN_TOOLS, OwnTool, Toolbox, ToolContext
 from etude.errors import BoundaryError, OutageStop
 from etude.protocols import EnvironmentTool

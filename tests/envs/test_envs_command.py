@@ -265,6 +265,34 @@ def test_settings_that_cannot_be_used_are_named(project: Project, options: dict,
     assert hint in error.value.hint
 
 
+@pytest.mark.parametrize(
+    ("first", "name"),
+    [
+        ("#!/bin/nope", "/bin/nope"),
+        ("#! /bin/nope -x", "/bin/nope"),
+        ("#!/usr/bin/env no-such-python", "no-such-python"),
+        ("#!/usr/bin/env -S A=1 no-such-python -u", "no-such-python"),
+    ],
+)
+def test_a_script_whose_interpreter_does_not_exist_is_refused(project: Project, first: str, name: str) -> None:
+    path = project.folder / project.program("check", f"{first}\n", mode=0o755)
+    with pytest.raises(ConfigError) as error:
+        project.env(check="./check")
+    assert error.value.message == f"program {str(path)!r} needs {name!r}, which was not found"
+    assert error.value.hint == f"install {name!r}, or correct the first line of {str(path)!r}"
+
+
+async def test_a_check_that_cannot_be_started_is_refused_or_later_no_score(project: Project) -> None:
+    project.program("check", f"#!{sys.executable}\n")
+    with pytest.raises(ConfigError, match=r"there is no program './check', or it is not executable"):
+        project.env(check="./check")
+    (project.folder / "check").chmod(0o755)
+    env = project.env(check="./check")
+    project.program("check", "#!/bin/nope\n", mode=0o755)
+    with pytest.raises(BoundaryError, match=r"ended with exit code 127: .*No such file or directory"):
+        await env.score(TASK, left())
+
+
 def test_the_grader_is_never_in_a_workspace(project: Project) -> None:
     project.program("work/check.py", CHECK)
     project.rows([{"input": f"q {n}", "files": "work"} for n in range(2)])

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from etude.envs.gold import check_gold, check_varied, scored
+from etude.envs.gold import check_gold, check_varied, scores_of
 from etude.envs.lists import ListEnvironment
 from etude.envs.scorers.answer_scorer import make_scorer
 from etude.errors import DataError
@@ -65,7 +65,7 @@ async def test_a_plain_score_is_made_in_a_thread_also_behind_one_that_is_waited_
             return 1.0
 
     env = Mixed()
-    found = await scored(env, [(task, "1") for task in env.tasks("train")])
+    found = await scores_of(env, [(task, "1") for task in env.tasks("train")])
     assert [score.hard for score in found] == [1, 1, 1]
     assert len(threads) == 2
     assert threading.get_ident() not in threads

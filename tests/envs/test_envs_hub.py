@@ -11,8 +11,6 @@ from envs_images import data_url, png, write_png
 
 from etude.envs.dataset import DatasetEnvironment
 from etude.errors import ConfigError, DataError, install_command
-from etude.records import Task, Trajectory
-from etude.testing.environment import EnvironmentContract
 
 
 @dataclass
@@ -93,14 +91,6 @@ def library(**changed: FakeDataset) -> FakeLibrary:
 
 
 HUB = {"hub": "someone/sums", "splits": {"train": "train", "val": "validation", "test": "test"}, "scorer": "numeric"}
-
-
-class TestHubEnvironment(EnvironmentContract):
-    def make_environment(self) -> DatasetEnvironment:
-        return DatasetEnvironment(HUB, library=library())
-
-    def trajectories(self, task: Task) -> list[Trajectory]:
-        return [Trajectory(answer=f"It is {task.gold}."), Trajectory(answer="It is -1.")]
 
 
 def test_fields_map_columns_and_labels_become_their_names() -> None:
@@ -213,17 +203,6 @@ def test_without_the_library_the_command_that_installs_it_is_reported() -> None:
         pytest.skip("the library datasets is installed")
 
 
-def test_a_dataset_on_this_machine_is_read_by_the_library_itself(tmp_path: Path) -> None:
-    pytest.importorskip("datasets", reason="the library datasets (300 MB) is not installed")
-    for split, start in (("train", 0), ("validation", 20)):
-        rows = [{"question": f"{n} + {n}?", "answer": 2 * n} for n in range(start, start + 5)]
-        (tmp_path / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    options = HUB | {"hub": str(tmp_path), "splits": {"train": "train", "val": "validation"}}
-    env = DatasetEnvironment(options)
-    assert [task.gold for task in env.tasks("train")] == [0, 2, 4, 6, 8]
-    assert env.fingerprint() == DatasetEnvironment(options).fingerprint()
-
-
 def test_pictures_and_labels_of_a_dataset_on_this_machine_are_read_as_they_were_stored(tmp_path: Path) -> None:
     pytest.importorskip("datasets", reason="the library datasets (300 MB) is not installed")
     for split, start in (("train", 0), ("validation", 20)):
@@ -242,6 +221,7 @@ def test_pictures_and_labels_of_a_dataset_on_this_machine_are_read_as_they_were_
     several = DatasetEnvironment(options | {"fields": {"images": "pages"}})
     assert [len(task.images) for task in several.tasks("train")] == [2, 0, 3, 1]
     assert all(task.data == {} for task in several.tasks("train"))
+    assert env.fingerprint() == DatasetEnvironment(options | {"fields": {"images": "page"}}).fingerprint()
 
 
 def write_hub_parquet(columns: dict[str, Any], path: Path) -> None:

@@ -12,8 +12,7 @@ from etude.envs import ListEnvironment
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.images import MOST_BYTES, Images
 from etude.errors import DataError
-from etude.records import Task, Trajectory
-from etude.testing.environment import EnvironmentContract
+from etude.records import Task
 
 
 @pytest.mark.parametrize(("kind", "data"), KINDS.items())
@@ -86,18 +85,6 @@ def documents(folder: Path, count: int = 12, **more: object) -> str:
     path = folder / "documents.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return str(path)
-
-
-class TestDatasetWithImages(EnvironmentContract):
-    @pytest.fixture(autouse=True)
-    def _data(self, tmp_path: Path) -> None:
-        self.path = documents(tmp_path)
-
-    def make_environment(self) -> DatasetEnvironment:
-        return DatasetEnvironment({"path": self.path, "ratio": [1, 1, 1], "fields": {"images": "page"}})
-
-    def trajectories(self, task: Task) -> list[Trajectory]:
-        return [Trajectory(answer=str(task.gold)), Trajectory(answer="none")]
 
 
 def test_pictures_leave_the_data_and_come_as_small_references(tmp_path: Path) -> None:

@@ -109,9 +109,9 @@ async def test_a_third_reply_is_not_asked_for_where_two_were_cut_off(data: DataS
 
 
 async def test_code_that_never_ends_is_stopped_and_told(data: DataSet) -> None:
-    _, score, model = await attempt(environment(data, seconds=5), [block("import time\ntime.sleep(600)"), block(ADD)])
+    _, score, model = await attempt(environment(data, seconds=2), [block("import time\ntime.sleep(600)"), block(ADD)])
     assert score.hard == 1
-    assert model.requests[1].messages[-1].text.startswith("The code was stopped after 5 seconds.")
+    assert model.requests[1].messages[-1].text.startswith("The code was stopped after 2 seconds.")
 
 
 async def test_attempts_are_facts_and_know_what_they_depend_on(data: DataSet) -> None:
@@ -131,11 +131,6 @@ async def test_attempts_are_facts_and_know_what_they_depend_on(data: DataSet) ->
 
 def test_with_tools_the_agent_of_the_settings_works_on_the_file(data: DataSet) -> None:
     assert environment(data, mode="tools").agent(ScriptedModel([]), Prompts()) is None
-
-
-async def test_a_task_of_another_environment_is_refused(data: DataSet) -> None:
-    with pytest.raises(DataError, match="task 'x' is none of this environment's"):
-        await environment(data).score(Task(id="x", input="y"), Trajectory())
 
 
 def test_what_is_doubtful_about_the_data_is_reported_with_ids(tmp_path: Path) -> None:
@@ -230,7 +225,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(HOSTILE))
+@pytest.mark.parametrize("name", few(sorted(HOSTILE), "gold", "link"))
 async def test_hostile_code_gets_nowhere(data: DataSet, monkeypatch, name: str) -> None:
     monkeypatch.setenv("MY_SECRET", "xyz")
     env = environment(data, mode="single")

@@ -3,7 +3,6 @@ attempts are made in other processes. Their modules are imported there as well."
 
 import asyncio
 import os
-import signal
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -20,6 +19,7 @@ from etude.protocols import Agent, Ask, ChatModel, Environment, Executor, Here, 
 from etude.records import ChatRequest, Score, Skill, Split, Task, Trajectory, user
 from etude.sandbox.process import spend
 from etude.stages.shared.rollout import Rollout
+from etude_annexes.workers import worker
 from etude_annexes.workers.remote import Quarters, RemoteExecutor
 from memory_doubles import MemoryJournal
 
@@ -43,6 +43,7 @@ class ProcessExecutor(RemoteExecutor):
         super().__init__(concurrency)
         self.workers = workers
         self.running: list[asyncio.subprocess.Process] = []
+        self.tasks: list[asyncio.Task[None]] = []
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], *, concurrency: int, where: str) -> Self:
@@ -62,6 +63,28 @@ class ProcessExecutor(RemoteExecutor):
             if process.returncode is None:
                 process.kill()
                 await process.wait()
+
+    def kill(self) -> None:
+        """End all workers."""
+        for process in self.running:
+            process.kill()
+
+
+class TaskExecutor(ProcessExecutor):
+    """Workers are tasks of this event loop, which start at once. What belongs to a process is this one's."""
+
+    async def work(self, invitation: str) -> None:
+        working = asyncio.create_task(worker.connected(worker.Invitation.model_validate_json(invitation)))
+        self.tasks.append(working)
+        try:
+            await working
+        finally:
+            self.tasks.remove(working)
+            working.cancel()
+
+    def kill(self) -> None:
+        for working in self.tasks:
+            working.cancel()
 
 
 class Obedient(Agent):
@@ -119,15 +142,6 @@ class Obedient(Agent):
 
     async def do_folder(self, text: str) -> str:
         return str(Path.cwd())
-
-    async def do_die(self, file: str) -> str:
-        """The first time only."""
-        try:
-            Path(file).touch(exist_ok=False)
-        except FileExistsError:
-            return "lives"
-        os.kill(os.getpid(), signal.SIGKILL)
-        return ""
 
     async def do_exit(self, text: str) -> None:
         os._exit(1)

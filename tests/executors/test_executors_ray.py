@@ -79,6 +79,7 @@ async def test_no_process_runs_code_of_the_current_folder(tmp_path: Path, monkey
     assert not Path("attacked").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("double")
 async def test_when_the_connection_is_lost_it_is_made_again_and_so_are_the_attempts() -> None:
     async with rollout_with(ray(workers=1), echo) as rollout:

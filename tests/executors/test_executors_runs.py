@@ -18,7 +18,8 @@ from etude.errors import ConfigError
 from rows import few
 
 SETTINGS = {"chat": EXACT, "tools and judge": JUDGED}
-FAR = {"name": "far_parts:ProcessExecutor", "workers": 2}
+FAR = {"name": "far_parts:TaskExecutor", "workers": 2}
+PROCESSES = {"name": "far_parts:ProcessExecutor", "workers": 2}
 
 
 def without_settings(folder: Path) -> dict[str, bytes]:
@@ -48,11 +49,12 @@ def test_run_folder_and_journal_are_those_of_a_local_run(tmp_path: Path, here: d
         assert (asked_twice(folder), unanswered(folder)) == (0, 0)
 
 
+@pytest.mark.slow
 def test_killed_with_its_workers_a_run_goes_on_and_pays_for_nothing_twice(
     tmp_path: Path, here: dict[str, Path]
 ) -> None:
     far = tmp_path / "x"
-    told = {"folder": str(far), "executor": FAR, "settings": EXACT, "latency": 0.1}
+    told = {"folder": str(far), "executor": PROCESSES, "settings": EXACT, "latency": 0.1}
     words = [sys.executable, far_runs.__file__, json.dumps(told)]
     driver = subprocess.Popen(words, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
     asked = far / "asked.txt"
@@ -61,7 +63,7 @@ def test_killed_with_its_workers_a_run_goes_on_and_pays_for_nothing_twice(
         time.sleep(0.01)
     driver.kill()
     driver.wait()
-    train(str(far), FAR, EXACT)
+    train(str(far), PROCESSES, EXACT)
     assert without_settings(far) == without_settings(here["chat"])
     assert facts(far) == facts(here["chat"])
     assert asked_twice(far) <= 8  # as many are in flight

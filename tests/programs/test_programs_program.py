@@ -59,9 +59,7 @@ def order(folder: Path, program: Installed | None = None, **more) -> Order:
 
 
 def finished(stdout: str = "", stderr: str = "", code: int | None = 0) -> Finished:
-    return Finished(
-        code=code, signal=None, stdout=stdout.encode(), stderr=stderr.encode(), cut=False, over="", seconds=1.0
-    )
+    return Finished(code=code, signal=None, stdout=stdout.encode(), stderr=stderr.encode(), cut=False, over="")
 
 
 class TestFinding:

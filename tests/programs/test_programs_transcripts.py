@@ -32,7 +32,7 @@ def attempt(name: str, run: str, home: Path, stdout: bytes | None = None) -> Rep
     folder = FOLDER / name / run
     said = (folder / "stdout").read_bytes() if stdout is None else stdout
     error = (folder / "stderr").read_bytes()
-    finished = Finished(code=0, signal=None, stdout=said, stderr=error, cut=False, over="", seconds=1.0)
+    finished = Finished(code=0, signal=None, stdout=said, stderr=error, cut=False, over="")
     order = Order(
         installed=Installed(Path("/bin/x"), ("/bin/x",), ()),
         prompt=TEA,

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from etude.agents.program import CodexAgent
-from etude.agents.verdict import AttemptEvidence, ProgramFailed, verdict
+from etude.agents.program_run import ProgramRun
+from etude.agents.verdict import AgentTraits, ProgramFailed, verdict
 from etude.errors import OutageStop, StopRun
 from etude.programs.codex import Codex
 from etude.programs.known import known_programs
@@ -53,22 +54,22 @@ def test_the_tested_versions_stand_in_one_place_and_the_guide_says_them() -> Non
     assert not any(version in script for version in tested.values())
 
 
-def evidence(words: str, asked: int | None = 0) -> AttemptEvidence:
-    finished = Finished(3, None, b"", words.encode(), False, "", 1.0)
-    report = Report(ended=False)
-    return AttemptEvidence("x", finished, report, asked, False, "", "", False, Limits(seconds=9), 512)
+def judged(words: str, asked: int | None = 0) -> str:
+    """The verdict on a program that broke off with these words."""
+    ran = ProgramRun(Finished(3, None, b"", words.encode(), False, ""), asked, "", False)
+    return verdict(ran, Report(ended=False), AgentTraits("x", False, Limits(seconds=9), 512), "")
 
 
 def test_a_program_that_says_it_is_outdated_stops_the_run() -> None:
     with pytest.raises(OutageStop) as caught:
-        verdict(evidence(MEANT))
+        judged(MEANT)
     assert caught.value.message == f"agent 'x' broke off, exit code 3: {MEANT}"
     assert caught.value.hint == "update the program, then run this again; `etude doctor` says its version"
 
 
 def test_such_words_after_a_request_are_those_of_a_command() -> None:
     with pytest.raises(ProgramFailed) as caught:
-        verdict(evidence("npm notice: please update npm", asked=2))
+        judged("npm notice: please update npm", asked=2)
     assert not isinstance(caught.value, StopRun)
 
 

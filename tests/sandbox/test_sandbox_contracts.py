@@ -2,7 +2,6 @@
 `tests/slow/test_slow_sandbox_hostile.py`."""
 
 import asyncio
-import os
 import socket
 import stat
 import subprocess
@@ -14,7 +13,6 @@ from sandbox_boxes import play, python, sandbox_named, worked
 from sandbox_fixtures import EITHER
 
 from etude.sandbox import Limits, Workspace
-from etude.sandbox.launch.group import NoGroup, place
 from etude.sandbox.launch.landlock import version
 from etude.sandbox.sandbox import Unsafe
 
@@ -167,34 +165,7 @@ async def test_memory_that_processes_share_counts_once(sandbox, workspace) -> No
     assert (done.code, done.over) == (0, "")
 
 
-@pytest.fixture
-def group() -> str:
-    try:
-        return place()
-    except NoGroup as reason:
-        return pytest.skip(str(reason))
-
-
-async def test_a_control_group_counts_what_no_process_shows(group, workspace) -> None:
-    code = """
-import time
-for folder in ("/tmp", "/dev/shm"):
-    with open(f"{folder}/it", "wb") as file: file.write(bytes(60_000_000))
-time.sleep(600)
-"""
-    before = abandoned(group)
-    limits = Limits(seconds=300, memory_mb=100)
-    assert (await play(sandbox_named("bubblewrap"), python(code), workspace, limits=limits)).over == "memory limit"
-    assert abandoned(group) <= before
-
-
-def abandoned(group: str) -> set[str]:
-    """Groups of boxes whose process is gone."""
-    names = {name for name in os.listdir(group) if name.startswith("etude-")}
-    return {name for name in names if not Path("/proc", name.removeprefix("etude-")).exists()}
-
-
-async def test_files_that_are_written_are_not_memory(group) -> None:
+async def test_files_that_are_written_are_not_memory() -> None:
     if any(line.split()[1:3] == ["/tmp", "tmpfs"] for line in Path("/proc/mounts").read_text().splitlines()):
         pytest.skip("files in /tmp are memory here")
     code = "for name in 'abc': open(name, 'wb').write(bytes(50_000_000))"

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from etude.sandbox.launch.disk import size
-from etude.sandbox.launch.processes import below, below_by_table, resident
+from etude.sandbox.launch.processes import below, below_by_table, resident, size
 from etude.sandbox.launcher import PACKAGE, interpreter, launcher
 from etude.sandbox.pipes import Output
 

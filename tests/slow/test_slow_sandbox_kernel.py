@@ -8,7 +8,7 @@ import pytest
 from sandbox_boxes import play, python, worked
 
 from etude.sandbox import Limits
-from etude.sandbox.launch.descriptors import FILTER, STATUS
+from etude.sandbox.launch.execute import FILTER, STATUS
 from etude.sandbox.launch.seccomp import ARCHITECTURES
 from etude.sandbox.sandbox import Unsafe
 

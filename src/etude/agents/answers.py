@@ -2,13 +2,15 @@
 
 import asyncio
 import re
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from pydantic import Field, field_validator
 
-from etude.config import Section
+from etude.config import Section, parse
 from etude.errors import BoundaryError
+from etude.protocols import Agent, ChatModel, Texts
 from etude.records import ImagePart, Message, Reply, Task, TextPart
 from etude.records.said import cut_off_at, last_answer, said_in
 from etude.skill import Document
@@ -38,6 +40,9 @@ class AnswerOptions(Section):
         if groups != 1:
             raise ValueError(f"must have exactly one group, has {groups}")
         return value
+
+
+Options = TypeVar("Options", bound=AnswerOptions)
 
 
 class FinalAnswer(NamedTuple):
@@ -77,6 +82,26 @@ class AnswerReader:
         except (TimeoutError, ChildProcessError) as error:
             raise BoundaryError(f"agent {self._agent!r}, answer_pattern {pattern!r}", error) from None
         return found[-1] if found else text
+
+
+class AnsweringAgent(Agent, Generic[Options]):
+    """An agent that is told a prompt and whose last reply is read for its answer."""
+
+    options_type: type[Options]
+    prompt: ClassVar[str]
+    """The name of what it is told."""
+
+    def __init__(self, target: ChatModel, prompts: Texts, options: Options | None = None) -> None:
+        self._target = target
+        self.told = self._prompt = prompts[self.prompt]
+        self._options: Options = options if options is not None else self.options_type()
+        pattern, limit = self._options.answer_pattern, target.max_output_tokens
+        self._answers = AnswerReader(self.name, pattern, limit=limit, prompt=self._prompt)
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], target: ChatModel, prompts: Texts, *, where: str) -> Self:
+        """Build from the options of the `agent` section; errors as of the class, or of an unknown or bad option."""
+        return cls(target, prompts, parse(cls.options_type, dict(options), where=where))
 
 
 def with_skill(prompt: str, skill_text: str) -> str:

@@ -1,39 +1,21 @@
 """The chat agent: the skill in the system prompt, one question, one answer."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from etude.agents.answers import AnswerOptions, AnswerReader, question, with_skill
-from etude.config import parse
+from etude.agents.answers import AnsweringAgent, AnswerOptions, question, with_skill
 from etude.errors import DataError
-from etude.prompts import Prompts
-from etude.protocols import Agent, ChatModel
 from etude.records import ChatRequest, Skill, Task, Trajectory, assistant, digest, system
 
 _MOST_CHARS = 100_000
 """Of the files of a task, which are shown in the question."""
 
 
-class ChatAgent(Agent):
+class ChatAgent(AnsweringAgent[AnswerOptions]):
     """Asks a chat model once. Its model calls are facts, so its attempts need not be."""
 
-    name = "chat"
+    name = prompt = "chat"
+    options_type = AnswerOptions
     journals_calls: ClassVar[bool] = True
-
-    def __init__(self, target: ChatModel, prompts: Prompts, options: AnswerOptions | None = None) -> None:
-        self._target = target
-        self.told = self._prompt = prompts["chat"]
-        self._options = options or AnswerOptions()
-        self._answers = AnswerReader(
-            self.name, self._options.answer_pattern, limit=target.max_output_tokens, prompt=self._prompt
-        )
-
-    @classmethod
-    def from_options(
-        cls, options: Mapping[str, Any], target: ChatModel, prompts: Prompts, *, where: str
-    ) -> "ChatAgent":
-        """Build from the options of the `agent` section. Raises ConfigError: an unknown or bad option."""
-        return cls(target, prompts, parse(AnswerOptions, dict(options), where=where))
 
     def fingerprint(self) -> str:
         """Changes with the model, its settings, the prompt and the options."""

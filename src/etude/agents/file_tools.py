@@ -4,12 +4,27 @@ import io
 import os
 import stat
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-from etude.agents.tool_results import ToolMisuse
 
 MAX_READ_BYTES = 10_000_000
 MAX_ENTRIES = 200
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a tool did."""
+
+    text: str
+    """May be long: it is cut before a model reads it."""
+    remarks: tuple[str, ...] = ()
+    """How it ended, where that was not well."""
+    exit_code: int | None = None
+    """None when no command was run."""
+
+
+class ToolMisuse(Exception):
+    """The model asked for what cannot be done. The text is for the model, which may try otherwise."""
 
 
 class FileTools:

@@ -2,19 +2,17 @@
 
 import asyncio
 import os
-from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from etude.agents.answers import AnswerOptions, AnswerReader
+from etude.agents.answers import AnsweringAgent, AnswerOptions
 from etude.agents.program_run import ProgramRun, run_program
 from etude.agents.shell import check_place, readable_folders, variables_of, with_programs
-from etude.agents.verdict import AttemptEvidence, ProgramFailed, verdict
-from etude.config import parse
+from etude.agents.verdict import AgentTraits, ProgramFailed, verdict
 from etude.errors import ConfigError, DataError, OutageStop
 from etude.gateway import Gateway, GatewaySession
 from etude.programs.account import Account, after_the_prompt, has_read, neutral
@@ -30,8 +28,7 @@ from etude.programs.pi import Pi
 from etude.programs.program import Delivery, Order, Program, Report, read_without
 from etude.programs.qwen_code import QwenCode
 from etude.programs.read_only import ReadOnlyFiles
-from etude.prompts import Prompts
-from etude.protocols import Agent, ChatModel
+from etude.protocols import ChatModel, Texts
 from etude.records import Reply, Skill, Task, Trajectory, digest, user
 from etude.sandbox import Limits, NotKept, Sandbox, Workspace, find_sandbox
 from etude.secret_values import Secrets
@@ -85,7 +82,7 @@ class CommandOptions(ProgramOptions):
     """File in the workspace that holds the answer afterwards; standard output by default."""
 
 
-class ProgramAgent(Agent):
+class ProgramAgent(AnsweringAgent[ProgramOptions]):
     """Runs a program for each attempt.
 
     Args:
@@ -100,24 +97,15 @@ class ProgramAgent(Agent):
     opens_files = True
     needs_tools: ClassVar[bool] = True
     """The program asks its model with tools."""
-    options_type: ClassVar[type[ProgramOptions]] = ProgramOptions
+    options_type = ProgramOptions
+    prompt = "program"
 
     def __init__(
-        self,
-        program: Program,
-        target: ChatModel,
-        prompts: Prompts,
-        options: ProgramOptions | None = None,
-        sandbox: Sandbox | None = None,
+        self, target: ChatModel, prompts: Texts, options: ProgramOptions | None = None, sandbox: Sandbox | None = None
     ) -> None:
-        self.name = program.name
-        self.program = program
-        self._options = options = options or ProgramOptions()
-        self._target = target
-        self.told = self._prompt = prompts["program"]
-        self._answers = AnswerReader(
-            self.name, options.answer_pattern, limit=target.max_output_tokens, prompt=self._prompt
-        )
+        self.name = self.program.name
+        super().__init__(target, prompts, options)
+        program, options = self.program, self._options
         self._folders = readable_folders(options.readable)
         if options.login == "direct" and options.max_steps is not None and not program.counts_steps:
             raise ConfigError(
@@ -141,11 +129,6 @@ class ProgramAgent(Agent):
         self._gateway = None if self._login else Gateway(self._target, model_name=self._model)
         self.version = program.version(self.installed)
         self._room = asyncio.Semaphore(self.concurrency)
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], target: ChatModel, prompts: Prompts, *, where: str) -> Self:
-        """Build from the options of the `agent` section; errors as of the class, or of an unknown or bad option."""
-        return cls(cls.program, target, prompts, parse(ProgramOptions, dict(options), where=where))
 
     @property
     def concurrency(self) -> int:
@@ -260,7 +243,7 @@ class ProgramAgent(Agent):
             Account(report.answer, report.messages or after_the_prompt(conversation), dict(report.exit_codes)),
             workspace.names,
         )
-        cut = _last_finish(session) == "length"
+        cut = ran.last_finish == "length"
         said = Reply(text=account.answer, finish="length" if cut else "stop")
         answered = await self._answers.read(said)
         return Trajectory(
@@ -280,29 +263,12 @@ class ProgramAgent(Agent):
             raise session.error
         if session is not None and session.exhausted:
             return f"step limit: not done within agent.max_steps = {self._options.max_steps}"
-        assert ran.finished is not None  # it runs to its end when nothing stops it
-        evidence = AttemptEvidence(
-            agent=self.name,
-            finished=ran.finished,
-            report=report,
-            asked=None if session is None else len(session.log),
-            in_vain=ran.in_vain,
-            trouble=self._target.trouble,
-            last_finish=_last_finish(session),
-            limit=self._target.max_output_tokens,
-            silent=self.program.silent,
-            limits=self.limits,
-        )
+        traits = AgentTraits(self.name, self.program.silent, self.limits, self._target.max_output_tokens)
         try:
-            return verdict(evidence)
+            return verdict(ran, report, traits, self._target.trouble)
         except (ProgramFailed, OutageStop) as error:
             error.message += self.program.age(self.version, self.installed)
             raise
-
-
-def _last_finish(session: GatewaySession | None) -> str:
-    """How the last reply of the model ended; empty where that is not known."""
-    return session.log[-1].finish if session is not None and session.log else ""
 
 
 class ClaudeCodeAgent(ProgramAgent):
@@ -353,7 +319,8 @@ class CommandAgent(ProgramAgent):
     options_type = CommandOptions
     needs_tools = False  # what a command line asks for is not known
 
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], target: ChatModel, prompts: Prompts, *, where: str) -> Self:
-        chosen = parse(CommandOptions, dict(options), where=where)
-        return cls(CommandProgram(chosen.command, chosen.answer_file), target, prompts, chosen)
+    def __init__(
+        self, target: ChatModel, prompts: Texts, options: CommandOptions, sandbox: Sandbox | None = None
+    ) -> None:
+        self.program = CommandProgram(options.command, options.answer_file)
+        super().__init__(target, prompts, options, sandbox)

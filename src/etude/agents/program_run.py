@@ -20,6 +20,10 @@ class ProgramRun:
 
     finished: Finished | None
     """None when the gateway had it ended."""
+    asked: int | None
+    """Requests that reached the gateway, None without one."""
+    last_finish: str
+    """How the last reply of the model ended; empty where that is not known."""
     in_vain: bool
     """For most of its time the program waited for a turn of the model, or for what came to an error or to nothing; or
     the model never answered. One that used more of it cannot choose to have no score."""
@@ -54,7 +58,9 @@ async def run_program(
             # Before the first answer nothing that a model wrote has run.
             answered = any(exchange.status == 200 for exchange in session.log)
             in_vain = not answered or sum(session.used) - before - waited < limits.seconds / 2
-        return ProgramRun(running.result() if running.done() else None, in_vain)
+        asked, log = (None, []) if session is None else (len(session.log), session.log)
+        last = log[-1].finish if log else ""
+        return ProgramRun(running.result() if running.done() else None, asked, last, in_vain)
     finally:
         await give_up(running, failing, watching)  # the first ends the program and all it started
         spend(-waited)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from etude.agents.tool_results import Result, ToolMisuse
+from etude.agents.file_tools import Result, ToolMisuse
 from etude.errors import ConfigError, DataError
 from etude.records import Task
 from etude.sandbox import Box, Finished, Limits, Sandbox, run
@@ -15,12 +15,12 @@ MAX_COMMAND_BYTES = 100_000
 """The system takes 131,071 for one argument."""
 
 
-def readable_folders(names: Sequence[str]) -> tuple[Path, ...]:
-    """The folders of `agent.readable`. Raises ConfigError: one does not exist."""
+def readable_folders(names: Sequence[str], where: str = "agent") -> tuple[Path, ...]:
+    """The folders of the setting `readable`. Raises ConfigError: one does not exist."""
     folders = tuple(Path(os.path.abspath(os.path.expanduser(name))) for name in names)
     for name, folder in zip(names, folders, strict=True):
         if not folder.is_dir():
-            raise ConfigError(f"agent.readable: {name!r} is not a folder", hint="leave it out, or correct it")
+            raise ConfigError(f"{where}.readable: {name!r} is not a folder", hint="leave it out, or correct it")
     return folders
 
 

@@ -9,9 +9,8 @@ from typing import Any, Literal, cast
 
 from pydantic import Field, JsonValue, ValidationError, field_validator
 
-from etude.agents.file_tools import FileTools
+from etude.agents.file_tools import FileTools, Result, ToolMisuse
 from etude.agents.shell import Shell
-from etude.agents.tool_results import Result, ToolMisuse
 from etude.errors import BoundaryError, EtudeError
 from etude.prompts.cuts import cut_middle
 from etude.protocols import EnvironmentTool

@@ -1,24 +1,22 @@
 """The agent with tools: a loop over the tool calls of any chat model, in a workspace of its own."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from pydantic import Field
 
-from etude.agents.answers import AnswerOptions, AnswerReader, FinalAnswer, question, with_skill
+from etude.agents.answers import AnsweringAgent, AnswerOptions, FinalAnswer, question, with_skill
 from etude.agents.file_tools import FileTools
 from etude.agents.shell import Shell, check_place, readable_folders, variables_of, with_programs
 from etude.agents.toolbox import OWN_TOOLS, OwnTool, Toolbox, ToolContext, arguments_of
-from etude.config import parse
 from etude.errors import BoundaryError, ConfigError, DataError, EtudeError
 from etude.programs.program import SKILL_FOLDER, files_note
-from etude.prompts import Prompts
-from etude.protocols import Agent, ChatModel, EnvironmentTool, ToolSource
+from etude.protocols import ChatModel, EnvironmentTool, Texts, ToolSource
 from etude.records import (
     ChatRequest,
     Message,
@@ -66,7 +64,7 @@ class ToolsOptions(AnswerOptions):
     """Run commands without protection on a machine that has no sandbox."""
 
 
-class ToolsAgent(Agent):
+class ToolsAgent(AnsweringAgent[ToolsOptions]):
     """Lets a chat model call tools until it replies without a call.
 
     The attempt is a fact, though only its model calls are paid for: what a command writes may differ from one run to
@@ -80,16 +78,14 @@ class ToolsAgent(Agent):
         ConfigError: the model takes no tools, no sandbox works here, or `readable` names what is not a folder.
     """
 
-    name = "tools"
+    name = prompt = "tools"
     options_type = ToolsOptions
     opens_files = True
 
     def __init__(
-        self, target: ChatModel, prompts: Prompts, options: ToolsOptions | None = None, sandbox: Sandbox | None = None
+        self, target: ChatModel, prompts: Texts, options: ToolsOptions | None = None, sandbox: Sandbox | None = None
     ) -> None:
-        self._target = target
-        self.told = self._prompt = prompts["tools"]
-        self._options = options or ToolsOptions()
+        super().__init__(target, prompts, options)
         if self._options.tools and not target.takes_tools:
             raise ConfigError(
                 f"agent {self.name!r} calls tools, and model {target.name!r} takes none",
@@ -99,16 +95,8 @@ class ToolsAgent(Agent):
         if sandbox is None and "bash" in self._options.tools:
             sandbox = find_sandbox(unsafe=self._options.unsafe_no_sandbox)
         self._sandbox = sandbox
-        self._answers = AnswerReader(
-            self.name, self._options.answer_pattern, limit=target.max_output_tokens, prompt=self._prompt
-        )
         self._source: ToolSource | None = None
         self._source_fingerprint = ""
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], target: ChatModel, prompts: Prompts, *, where: str) -> Self:
-        """Build from the options of the `agent` section; errors as of the class, or of an unknown or bad option."""
-        return cls(target, prompts, parse(ToolsOptions, dict(options), where=where))
 
     def with_tools(self, tools: ToolSource, fingerprint: str) -> Self:
         """The same agent with the tools of an environment."""

@@ -1,11 +1,13 @@
 """What an attempt by an agent program counts as: from what the program and the gateway say, never from its exit code
 alone."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
+from etude.agents.program_run import ProgramRun
 from etude.errors import EtudeError, OutageStop
 from etude.programs.program import Report, last_words
-from etude.programs.trouble import after_reset, outdated, trouble
+from etude.programs.trouble import after_reset, outdated
+from etude.programs.trouble import trouble as kind_of
 from etude.records.said import cut_off_at
 from etude.sandbox import Finished, Limits
 
@@ -17,21 +19,10 @@ class ProgramFailed(EtudeError):
     """An agent program could not do its work, for a reason that says nothing about the skill."""
 
 
-@dataclass(frozen=True)
-class AttemptEvidence:
-    """How an attempt went."""
+class AgentTraits(NamedTuple):
+    """What holds for every attempt of an agent."""
 
     agent: str
-    finished: Finished
-    report: Report
-    asked: int | None
-    """Requests that reached the gateway, None without one."""
-    in_vain: bool
-    """As of a `ProgramRun`."""
-    trouble: str
-    """Why the model's last request came to nothing; empty when it did not."""
-    last_finish: str
-    """How the last reply of the model ended."""
     silent: bool
     """The program may do its work without a model."""
     limits: Limits
@@ -39,53 +30,55 @@ class AttemptEvidence:
     """The most tokens that a reply of the model may have."""
 
 
-def verdict(seen: AttemptEvidence) -> str:
-    """Why the attempt failed by the agent's own fault; empty when it was completed.
+def verdict(ran: ProgramRun, report: Report, traits: AgentTraits, trouble: str) -> str:
+    """Why the attempt failed by the agent's own fault; empty when it was completed. `trouble` is why the model's last
+    request came to nothing, empty when it did not.
 
     Raises:
         ProgramFailed: it is void: the program crashed, or asked no model, or waited for one in vain.
         OutageStop: the program's own login, model or version is refused, and will be in every attempt, or the plan
             of that login is used up.
     """
-    finished, report = seen.finished, seen.report
+    finished, idle = ran.finished, ran.asked == 0 and not traits.silent
+    assert finished is not None  # it runs to its end when nothing stops it
     if finished.timed_out:
-        late = f"{LATE} = {seen.limits.seconds:g}"
-        if seen.in_vain:
-            failed = f", which had failed: {seen.trouble}" if seen.trouble else ""
+        late = f"{LATE} = {traits.limits.seconds:g}"
+        if ran.in_vain:
+            failed = f", which had failed: {trouble}" if trouble else ""
             raise ProgramFailed(f"{late}: it waited for the model{failed}")
-        if seen.asked == 0 and not seen.silent:  # a busy machine: the skill was never read
-            raise ProgramFailed(f"{late}: agent {seen.agent!r} had asked no model yet")
+        if idle:  # a busy machine: the skill was never read
+            raise ProgramFailed(f"{late}: agent {traits.agent!r} had asked no model yet")
         return late
     if finished.over:
-        return f"went over its {finished.over} ({_limits(seen.limits)})"
+        return f"went over its {finished.over} ({_limits(traits.limits)})"
     if report.out_of_steps:
         return "the step limit was reached"
     # Programs make errors of these, but the model answered.
-    if seen.last_finish == "refusal":
+    if ran.last_finish == "refusal":
         return "the model refused"
-    if seen.last_finish == "length" and (report.error or not report.answer.strip()):
-        return cut_off_at(seen.limit)
+    if ran.last_finish == "length" and (report.error or not report.answer.strip()):
+        return cut_off_at(traits.limit)
     if report.error:
-        gave_up = f"agent {seen.agent!r} gave up: {report.error}"
-        if _too_old(seen, report.error):
+        gave_up = f"agent {traits.agent!r} gave up: {report.error}"
+        if _too_old(ran, report.error):
             raise _outdated(gave_up)
-        kind = trouble(report.error) if seen.asked is None else "other"
+        kind = kind_of(report.error) if ran.asked is None else "other"
         if kind == "used up":
             raise OutageStop(gave_up, hint=after_reset(report.error))
         if kind == "refused":
             raise OutageStop(gave_up, hint="look at the program's own login, model and version, then run this again")
         raise ProgramFailed(gave_up)
     if not report.ended:
-        broke_off = f"agent {seen.agent!r} broke off, {_end(finished)}"
-        raise _outdated(broke_off) if _too_old(seen, last_words(finished)) else ProgramFailed(broke_off)
-    if seen.asked == 0 and not seen.silent:
-        raise ProgramFailed(f"agent {seen.agent!r} asked no model, {_end(finished)}")
+        broke_off = f"agent {traits.agent!r} broke off, {_end(finished)}"
+        raise _outdated(broke_off) if _too_old(ran, last_words(finished)) else ProgramFailed(broke_off)
+    if idle:
+        raise ProgramFailed(f"agent {traits.agent!r} asked no model, {_end(finished)}")
     return "" if report.answer.strip() else "the answer was empty"
 
 
-def _too_old(seen: AttemptEvidence, words: str) -> bool:
+def _too_old(ran: ProgramRun, words: str) -> bool:
     """Whether the program said so itself: what a model or a command wrote does not count."""
-    return not seen.asked and outdated(words)
+    return not ran.asked and outdated(words)
 
 
 def _outdated(problem: str) -> OutageStop:

@@ -12,7 +12,7 @@ from etude.envs.hub import HubDataset, HubLibrary
 from etude.envs.images import Images
 from etude.envs.rows import Fields, Template, tasks_from_rows, with_ids
 from etude.envs.scorers.answer_scorer import Judge, ScoredEnvironment, make_scorer
-from etude.envs.sources import Sources
+from etude.envs.sources import ReadEnvironment, Sources
 from etude.envs.splits import check_splits
 from etude.envs.workspaces import TaskFiles
 from etude.errors import ConfigError
@@ -41,7 +41,7 @@ class DatasetConfig(Sources):
     """Name of the scorer, or a mapping of `name` and the scorer's own settings."""
 
 
-class DatasetEnvironment(ScoredEnvironment):
+class DatasetEnvironment(ReadEnvironment, ScoredEnvironment):
     """Tasks from files or the hub, scored by a scorer. Each file is read once, at construction.
 
     `scorer` replaces the one of the settings; `judge` makes the model that the `rubric` scorer asks; `library` stands
@@ -75,23 +75,14 @@ class DatasetEnvironment(ScoredEnvironment):
         data = {} if self.config.hub is not None else {Path(file): "a file of tasks" for file in files.values()}
         self._files = TaskFiles({**data, **self.hidden()})
         self._tasks = splits = self.config.read(files, self._read_file if self.config.hub is None else self._read_hub)
-        self._warnings = tuple(
-            check_splits(splits["train"], splits["val"], splits["test"], names=files, places=self._places)
+        self._warnings = check_splits(
+            splits["train"], splits["val"], splits["test"], names=files, places=self._places
         )
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
         """The environment for the settings of the `env` section."""
         return cls(options, where=where, judge=judge)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What is doubtful about the data, one sentence each."""
-        return self._warnings
-
-    def tasks(self, split: Split) -> tuple[Task, ...]:
-        """All tasks of a split, always in the same order."""
-        return self._tasks[split]
 
     def fingerprint(self) -> str:
         """Name, scorer and, for a dataset of the hub, its revision and what the library calls its content."""

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
-from etude.envs.gold import scored
+from etude.envs.gold import scores_of
 from etude.envs.scorers.answer_scorer import AnswerScorer, shorten
 from etude.protocols import Environment
 from etude.records import SPLITS, Split, Task, canonical
@@ -75,7 +75,7 @@ async def _replies(env: Environment, tasks: Sequence[Task]) -> list[Doubt]:
         replies["frequent"] = (f"the fixed answer {shorten(frequent, 40)!r}", lambda task: frequent)
     found: list[Doubt] = []
     for kind, (what, reply) in replies.items():
-        scores = await scored(env, [(task, reply(task)) for task in tasks])
+        scores = await scores_of(env, [(task, reply(task)) for task in tasks])
         solved = [task for task, score in zip(tasks, scores, strict=True) if score.hard >= 1]
         if len(solved) <= _SHARES[kind] * len(tasks):
             continue

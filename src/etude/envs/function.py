@@ -7,10 +7,9 @@ from functools import partial
 from typing import Any, cast
 
 from etude.concurrency import Threads
-from etude.envs.lists import ListedTasks, TaskLists, TaskSource
-from etude.envs.returned_score import returned_score, with_score
+from etude.envs.lists import ListedTasks, TaskSource
 from etude.envs.scorers.function import ScorerLike, as_score, as_scorer
-from etude.envs.target import BlockingTarget, Target
+from etude.envs.target import BlockingTarget, Target, returned_score, with_score
 from etude.errors import BoundaryError, EtudeError
 from etude.protocols import Agent, ChatModel, Texts
 from etude.protocols.code_digest import source_digest
@@ -45,26 +44,25 @@ def environment(
     """
 
     def make(function: AttemptFunction) -> FunctionEnvironment:
-        return FunctionEnvironment(function, TaskLists(train, val, test), scorer=scorer, name=name)
+        return FunctionEnvironment(function, train, val, test, scorer=scorer, name=name)
 
     return make
 
 
 class FunctionEnvironment(ListedTasks):
-    """Tasks from lists, attempted by a function. Raises ConfigError: the scorer is unknown."""
+    """Tasks from lists, one for each split, attempted by a function. Raises ConfigError: the scorer is unknown."""
 
     def __init__(
         self,
         function: AttemptFunction,
-        lists: TaskLists,
-        *,
+        *splits: TaskSource,
         scorer: ScorerLike | None = None,
         name: str | None = None,
     ) -> None:
         self.function = function
         self.name = name if name is not None else getattr(function, "__name__", type(function).__name__)
         self.scorer = as_scorer(scorer, f"environment {self.name!r}") if scorer is not None else None
-        super().__init__(lists)
+        super().__init__(*splits)
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
         """The score the function returned, else what the scorer says about its answer.

@@ -1,16 +1,15 @@
 """Scorers are tried on the gold answers before money is spent."""
 
 import asyncio
-import inspect
 import os
 from collections import Counter
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-from etude.concurrency import in_thread, together
+from etude.concurrency import Threads, in_thread, together
 from etude.envs.scorers.answer_scorer import AnswerScorer, shorten
 from etude.errors import DataError
-from etude.protocols import Environment, Scorer
+from etude.protocols import Environment, Scorer, scored
 from etude.records import Score, Split, Task, Trajectory
 
 SHOWN = 3
@@ -101,7 +100,7 @@ async def check_varied(env: Environment, splits: Mapping[Split, Sequence[Task]])
         if len(tasks) < _FEW:
             continue
         ((reply, _),) = Counter(map(scorer.gold_answer, tasks)).most_common(1)
-        scores = await scored(env, [(task, reply) for task in tasks])
+        scores = await scores_of(env, [(task, reply) for task in tasks])
         if sum(score.hard for score in scores) >= _NEARLY_ALL * len(tasks):
             solved = sum(score.hard >= 1 for score in scores)
             raise DataError(
@@ -111,7 +110,7 @@ async def check_varied(env: Environment, splits: Mapping[Split, Sequence[Task]])
             )
 
 
-async def scored(env: Environment, answers: Sequence[tuple[Task, str]]) -> list[Score]:
+async def scores_of(env: Environment, answers: Sequence[tuple[Task, str]]) -> list[Score]:
     """The scores of answers, as if an agent had given them. Raises DataError: the scorer cannot use a task."""
     found = await _tried(env, answers)
     error = next((one for one in found if isinstance(one, DataError)), None)
@@ -121,34 +120,11 @@ async def scored(env: Environment, answers: Sequence[tuple[Task, str]]) -> list[
 
 
 async def _tried(env: Environment, answers: Sequence[tuple[Task, str]]) -> list[Score | DataError]:
-    """The score of each answer, or why there is none. Functions run in a thread, as one may hang; coroutines are
-    waited for in the loop."""
-    found: list[Score | DataError] = []
-    coroutines = inspect.iscoroutinefunction(env.score)
-    while len(found) < len(answers):
-        waits = _score_on(env, answers, found) if coroutines else await in_thread(_score_on, env, answers, found)
-        if waits is not None:
-            try:
-                found.append(_as_score(await waits))
-            except DataError as error:
-                found.append(error)
-    return found
-
-
-def _score_on(
-    env: Environment, answers: Sequence[tuple[Task, str]], found: list[Score | DataError]
-) -> Awaitable[Score | float] | None:
-    """Score the answers after those that are `found`, up to one that has to be waited for."""
-    for task, answer in answers[len(found) :]:
+    """The score of each answer, or why there is none."""
+    threads, found = Threads(1), list[Score | DataError]()
+    for task, answer in answers:
         try:
-            result = env.score(task, Trajectory(answer=answer))
-            if inspect.isawaitable(result):
-                return result
-            found.append(_as_score(result))
+            found.append(await scored(env, task, Trajectory(answer=answer), threads))
         except DataError as error:
             found.append(error)
-    return None
-
-
-def _as_score(result: Score | float) -> Score:
-    return result if isinstance(result, Score) else Score(hard=result, soft=result)
+    return found

@@ -1,11 +1,10 @@
 """The answer without content: a judge that takes it for a good one grades words, not work."""
 
-import asyncio
 import re
-from typing import Any
 
+from etude.concurrency import Threads
 from etude.errors import EtudeError, OutageStop, RejectedRequest, StopRun, UnusableReply
-from etude.protocols import Environment
+from etude.protocols import Environment, scored
 from etude.records import Task, Trajectory
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
@@ -32,8 +31,7 @@ async def judge_passes(task: Task, request: str, rubric: str, env: Environment) 
     """
     asked = task.model_copy(update={"gold": {"rubric": rubric.strip()}})
     try:
-        score: Any = env.score(asked, Trajectory(answer=hollow_answer(request, rubric)))
-        score = await score if asyncio.iscoroutine(score) else score
+        score = await scored(env, asked, Trajectory(answer=hollow_answer(request, rubric)), Threads(1))
     except StopRun:
         raise
     except (UnusableReply, RejectedRequest):

@@ -22,37 +22,6 @@ TaskSource = Iterable[TaskLike] | Callable[[], Iterable[TaskLike]]
 """Tasks, or a function that returns them; it is called when they are first needed."""
 
 
-class TaskLists:
-    """Tasks of the three splits, made and checked when first asked for."""
-
-    def __init__(self, train: TaskSource, val: TaskSource, test: TaskSource = ()) -> None:
-        self._sources: dict[Split, TaskSource] = {"train": train, "val": val, "test": test}
-        self.images = Images()
-
-    @cached_property
-    def _checked(self) -> tuple[dict[Split, tuple[Task, ...]], tuple[str, ...]]:
-        splits: dict[Split, tuple[Task, ...]] = {
-            split: as_tasks(source, split, self.images) for split, source in self._sources.items()
-        }
-        return splits, tuple(check_splits(splits["train"], splits["val"], splits["test"]))
-
-    def of(self, split: Split) -> tuple[Task, ...]:
-        """The tasks of a split. Raises DataError when any of the splits cannot be used."""
-        return self._checked[0][split]
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What is doubtful about the splits, one sentence each."""
-        return self._checked[1]
-
-
-def as_tasks(source: TaskSource, split: str, images: Images) -> tuple[Task, ...]:
-    """The tasks of a list or a function; those without an id are named after their input. Paths of pictures count
-    from the current folder. Raises DataError: an item is nothing that a task can be made of; names its position."""
-    items = source() if callable(source) else source
-    return with_ids([_as_task(item, f"{split}[{index}]", images) for index, item in enumerate(items)])
-
-
 def _as_task(item: object, place: str, images: Images) -> Task:
     def image(value: str, place: str) -> str:
         return images.add(value, None, place)
@@ -81,23 +50,34 @@ def _as_task(item: object, place: str, images: Images) -> Task:
 
 
 class ListedTasks(Environment):
-    """What environments over lists share."""
+    """What environments over lists share: tasks of the three splits, made and checked when first asked for. Those
+    without an id are named after their input. Paths of pictures count from the current folder."""
 
-    def __init__(self, lists: TaskLists) -> None:
-        self._lists = lists
+    def __init__(self, train: TaskSource, val: TaskSource, test: TaskSource) -> None:
+        self._sources: dict[Split, TaskSource] = {"train": train, "val": val, "test": test}
+        self._images = Images()
+
+    @cached_property
+    def _read(self) -> tuple[dict[Split, tuple[Task, ...]], Sequence[str]]:
+        splits: dict[Split, tuple[Task, ...]] = {}
+        for split, source in self._sources.items():
+            items = enumerate(source() if callable(source) else source)
+            splits[split] = with_ids([_as_task(item, f"{split}[{index}]", self._images) for index, item in items])
+        return splits, tuple(check_splits(splits["train"], splits["val"], splits["test"]))
 
     def tasks(self, split: Split) -> tuple[Task, ...]:
-        """All tasks of a split, in the order given. Raises DataError when any of the splits cannot be used."""
-        return self._lists.of(split)
+        """All tasks of a split, in the order given. Raises DataError: any of the splits cannot be used, or an item is
+        nothing that a task can be made of; names its position."""
+        return self._read[0][split]
 
     @property
-    def warnings(self) -> tuple[str, ...]:
+    def warnings(self) -> Sequence[str]:
         """What is doubtful about the splits, one sentence each."""
-        return self._lists.warnings
+        return self._read[1]
 
     def image(self, reference: str) -> str:
         """A data URL for a picture of one of the tasks."""
-        return self._lists.images.url(reference)
+        return self._images.url(reference)
 
 
 class ListEnvironment(ListedTasks, ScoredEnvironment):
@@ -116,7 +96,7 @@ class ListEnvironment(ListedTasks, ScoredEnvironment):
     ) -> None:
         self.name = name
         self.scorer = as_scorer(scorer, "scorer")
-        super().__init__(TaskLists(train, val, test))
+        super().__init__(train, val, test)
         if not any(callable(source) for source in (train, val, test)):
             self.tasks("train")
 

@@ -1,14 +1,15 @@
 """Where the tasks of each split come from: one file and a ratio, or a file for each split."""
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field
 
 from etude.config import Section
 from etude.envs.splits import split_by_ratio
 from etude.errors import ConfigError
+from etude.protocols import Environment
 from etude.records import SPLITS, Split, Task
 
 
@@ -25,23 +26,37 @@ Ratio = Annotated[tuple[float, float, float], BeforeValidator(_ratio)]
 Limit = Annotated[int, Field(ge=1)] | dict[Split, Annotated[int, Field(ge=1)]] | None
 
 
-class Sources(Section):
-    """Settings of environments that read tasks from files."""
+class Shares(Section):
+    """How one set of tasks is divided, and how many of them are used."""
 
-    path: str | None = None
-    """One file that is split by `ratio`."""
     ratio: Ratio = (2, 1, 7)
     """Shares of train, val and test, as in `[2, 1, 7]`."""
     split_seed: int = 42
     """Seed of the split by ratio."""
+    limit: Limit = None
+    """Most tasks in each split, or in the splits named: the first ones of a file, a random part after a ratio."""
+
+    def divided(self, tasks: Sequence[Task]) -> dict[Split, tuple[Task, ...]]:
+        """The tasks by split."""
+        return split_by_ratio(tasks, self.ratio, self.split_seed)
+
+    def limited(self, splits: Mapping[Split, tuple[Task, ...]]) -> dict[Split, tuple[Task, ...]]:
+        """The first tasks of each split, as many as `limit` allows."""
+        most = self.limit if isinstance(self.limit, dict) else dict.fromkeys(SPLITS, self.limit)
+        return {split: tasks[: most.get(split)] for split, tasks in splits.items()}
+
+
+class Sources(Shares):
+    """Settings of environments that read tasks from files."""
+
+    path: str | None = None
+    """One file that is split by `ratio`."""
     train: str | None = None
     """File of the training tasks."""
     val: str | None = None
     """File of the validation tasks."""
     test: str | None = None
     """File of the test tasks."""
-    limit: Limit = None
-    """Most tasks in each split, or in the splits named: the first ones of a file, a random part after a ratio."""
 
     def files(self, where: str, missing: str = "give 'path', or 'train', 'val' and 'test'") -> dict[Split, str]:
         """The file behind each split; with `path` the same for all. `missing` is the hint when there is none.
@@ -67,15 +82,28 @@ class Sources(Section):
         self, files: Mapping[Split, str], read: Callable[[str], tuple[Task, ...]]
     ) -> dict[Split, tuple[Task, ...]]:
         """The tasks of every split, limited; `read` returns those of one file and is called once for each."""
-        found: dict[Split, tuple[Task, ...]]
         if self.path is not None:
-            found = split_by_ratio(read(self.path), self.ratio, self.split_seed)
-        else:
-            found = {split: read(files[split]) if split in files else () for split in SPLITS}
-        return limited(found, self.limit)
+            return self.limited(self.divided(read(self.path)))
+        return self.limited({split: read(files[split]) if split in files else () for split in SPLITS})
 
 
-def limited(splits: Mapping[Split, tuple[Task, ...]], limit: Limit) -> dict[Split, tuple[Task, ...]]:
-    """The first tasks of each split, as many as `limit` allows."""
-    most = limit if isinstance(limit, dict) else dict.fromkeys(SPLITS, limit)
-    return {split: tasks[: most.get(split)] for split, tasks in splits.items()}
+class ReadEnvironment(Environment):
+    """An environment whose tasks are read once, at construction, and checked then."""
+
+    _tasks: Mapping[Split, tuple[Task, ...]]
+    _warnings: Sequence[str]
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], where: str, judge: Any) -> Self:
+        """The environment for the settings of the `env` section."""
+        del judge
+        return cls(options, where=where)  # pyright: ignore[reportCallIssue]
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What is doubtful about the tasks, one sentence each."""
+        return tuple(self._warnings)
+
+    def tasks(self, split: Split) -> tuple[Task, ...]:
+        """All tasks of a split, always in the same order."""
+        return self._tasks[split]

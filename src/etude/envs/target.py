@@ -1,4 +1,5 @@
-"""What a function environment hands to the user's function: the target model, and a record of what was said."""
+"""What a function environment hands to the user's function: the target model, and a record of what was said. Also
+scores that come with an attempt, because whoever made it has scored it."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -6,10 +7,11 @@ from concurrent.futures import CancelledError
 from typing import Any, TypeVar
 
 from etude.protocols import ChatModel
-from etude.records import ChatRequest, Message, Reply, Usage, assistant, system, user
+from etude.records import ChatRequest, Message, Reply, Score, TextPart, Trajectory, Usage, assistant, system, user
 from etude.records.said import said_in
 
 T = TypeVar("T")
+_MARK = "etude-score"
 
 
 class Target:
@@ -100,3 +102,18 @@ class BlockingTarget:
 def _request(text: str, instructions: str | None) -> ChatRequest:
     start = () if instructions is None else (system(instructions),)
     return ChatRequest(messages=(*start, user(text)))
+
+
+def with_score(trajectory: Trajectory, score: Score) -> Trajectory:
+    """The trajectory with the score as its last message: it is kept wherever the trajectory is, and can be read in
+    another process; the answer stays what the agent said."""
+    last = Message(role="tool", tool_call_id=_MARK, content=(TextPart(text=score.model_dump_json()),))
+    return trajectory.model_copy(update={"messages": (*trajectory.messages, last)})
+
+
+def returned_score(trajectory: Trajectory) -> Score | None:
+    """The score that came with a trajectory, None when there is none."""
+    last = trajectory.messages[-1:]
+    if last and last[0].role == "tool" and last[0].tool_call_id == _MARK:
+        return Score.model_validate_json(last[0].text)
+    return None

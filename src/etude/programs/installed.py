@@ -27,16 +27,16 @@ class Installed:
 def installed(path: Path) -> Installed:
     """How to call the program at `path`, and what it needs to see. Raises ConfigError: there is no interpreter."""
     path = Path(os.path.abspath(path))
-    interpreter = _interpreter(path)
-    found = shutil.which(interpreter) if interpreter else None
-    if interpreter and found is None:
+    named = _first_word(path)
+    found = shutil.which(named) if named else None
+    if named and found is None:
         raise ConfigError(
-            f"program {str(path)!r} needs {interpreter!r}, which was not found",
-            hint=f"install {interpreter!r}, or correct the first line of {str(path)!r}",
+            f"program {str(path)!r} needs {named!r}, which was not found",
+            hint=f"install {named!r}, or correct the first line of {str(path)!r}",
         )
     runs = [path] if found is None else [path, Path(os.path.abspath(found))]
     # The system starts an interpreter that is named by its path, with the words behind it.
-    argv = (str(path),) if found is None or "/" in interpreter else (found, str(path))
+    argv = (str(path),) if found is None or "/" in named else (found, str(path))
     return Installed(path, argv, tuple(dict.fromkeys(place for each in runs for place in _runtime(each))))
 
 
@@ -59,7 +59,16 @@ def find_program(name: str, folders: Iterable[Path] = ()) -> Path | None:
     return None
 
 
-def _interpreter(program: Path) -> str:
+def interpreter(name: str | None, where: str) -> Path:
+    """The Python that a setting names; the one that runs etude when it names none. Raises ConfigError: it is no
+    program."""
+    found = find_program(name or "python", [Path()])
+    if found is None:
+        raise ConfigError(f"{where}: python = {name!r} is not a program", hint="give the path of an interpreter")
+    return found
+
+
+def _first_word(program: Path) -> str:
     """What the first line of a script, as in `#!/bin/sh`, says that runs it, for `env` what that has to find; empty
     for what is not a script."""
     with open(program, "rb") as file:

@@ -280,12 +280,9 @@ def last_words(finished: Finished, limit: int = 600) -> str:
     return text if len(text) <= limit else "... " + text[-limit:]
 
 
-def install_skill(skill: Skill, folder: Path) -> Path | None:
-    """Write the skill into a folder of skills, to be read only; returns the path of its SKILL.md, None for an empty
-    skill.
-
-    Programs list a skill by the name and the description in its front matter: a skill without gets them.
-    """
+def installable(skill: Skill) -> Skill | None:
+    """The skill as programs list it, by the name and the description in its front matter: one without gets them. None
+    for an empty skill."""
     document = Document.parse(skill.text)
     if not document.body.strip() and not skill.files:
         return None
@@ -294,7 +291,16 @@ def install_skill(skill: Skill, folder: Path) -> Path | None:
     if not document.front_matter:
         description = json.dumps(_described(document.body, name), ensure_ascii=False)  # JSON is YAML
         text = f"---\nname: {name}\ndescription: {description}\n---\n\n{skill.text}"
-    path = save_skill(Skill(name=name, text=text, files=skill.files), folder)
+    return Skill(name=name, text=text, files=skill.files)
+
+
+def install_skill(skill: Skill, folder: Path) -> Path | None:
+    """Write the skill into a folder of skills, to be read only; returns the path of its SKILL.md, None for an empty
+    skill."""
+    made = installable(skill)
+    if made is None:
+        return None
+    path = save_skill(made, folder)
     close(path.parent)
     return path
 

@@ -1,6 +1,6 @@
 """The seams. Families implement these classes, `build` and the user inject them, stages see nothing else."""
 
-from etude.protocols.executor import Ask, Executor, Here, R, Recipe, T, Workplace
+from etude.protocols.executor import Ask, Executor, Here, R, Recipe, T, Workplace, scored
 from etude.protocols.parts import (
     Agent,
     ChatModel,
@@ -34,4 +34,5 @@ __all__ = [
     "ToolSource",
     "Workplace",
     "Wrapper",
+    "scored",
 ]

@@ -47,16 +47,22 @@ class Here(Workplace):
         return await self._agent.attempt(task, skill, trial)
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
-        if inspect.iscoroutinefunction(self._env.score):
-            result = await self._env.score(task, trajectory)
-        else:
-            result = await self._threads.run(self._env.score, task, trajectory)
-            if inspect.isawaitable(result):
-                result = await result
-        if isinstance(result, Score):
-            return result
-        number = float(result)
-        return Score(hard=number, soft=number)
+        return await scored(self._env, task, trajectory, self._threads)
+
+
+async def scored(env: Environment, task: Task, trajectory: Trajectory, threads: Threads) -> Score:
+    """What an environment says of a trajectory. A function that is not async runs in a thread: it may hang, and the
+    loop goes on."""
+    if inspect.iscoroutinefunction(env.score):
+        result = await env.score(task, trajectory)
+    else:
+        result = await threads.run(env.score, task, trajectory)
+        if inspect.isawaitable(result):
+            result = await result
+    if isinstance(result, Score):
+        return result
+    number = float(result)
+    return Score(hard=number, soft=number)
 
 
 Ask = Callable[[str, str], Awaitable[str]]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from etude.errors import ConfigError
 from etude.sandbox.box import PROGRAMS, SETTINGS, SETTINGS_FOR_NETWORK, Box, Limits
-from etude.sandbox.launch.descriptors import FILTER, STATUS
+from etude.sandbox.launch.execute import FILTER, STATUS
 from etude.sandbox.launch.seccomp import ARCHITECTURES, assembled
 from etude.sandbox.launcher import PACKAGE, interpreter_paths, launcher
 from etude.sandbox.sandbox import Sandbox, Wrapped

@@ -1,22 +1,22 @@
-"""A running program as its starter sees it: its supervisor, the report of that, and the program's pipes."""
+"""A running program as its starter sees it: its supervisor, the report of that, and what the program writes."""
 
 import asyncio
 import errno
 import os
 import signal
 import subprocess
+import tempfile
 from collections.abc import Mapping
-from typing import IO, Literal, cast
+from typing import IO, Any, Literal, cast
 
 from pydantic import JsonValue, ValidationError
 
 from etude.errors import ConfigError, EtudeError
 from etude.records.record import Record
 from etude.sandbox.launcher import launcher
-from etude.sandbox.pipes import Feed, Intake, Lines
+from etude.sandbox.pipes import Lines, Output
 from etude.sandbox.sandbox import SandboxError
 
-_REPORT_BYTES = 65536
 _PIPES_SECONDS = 10.0
 """How long the rest of the output may take once everybody is gone who could write more."""
 
@@ -34,78 +34,96 @@ class SupervisorReport(Record):
     """What the command said that came after the program."""
 
 
-class Child:
-    """A supervisor around `command`, with `orders` for it. The caller calls `ended`, and `close` after it.
+class Child(asyncio.SubprocessProtocol):
+    """A supervisor around a program, and its pipes."""
 
-    Starting waits for nothing, so that no cancellation can come in between.
-    """
+    def __init__(self, env: Mapping[str, str], stdin: bytes | Lines | None, most_output: int) -> None:
+        self.stdout, self.stderr = Output(most_output), Output(most_output)
+        self._env, self._stdin = env, stdin
+        self._hear = {1: stdin.heard if isinstance(stdin, Lines) else self.stdout.add, 2: self.stderr.add}
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._asked = 0
+        loop = asyncio.get_running_loop()
+        self._ended, self._silent = loop.create_future(), loop.create_future()
 
-    def __init__(
-        self,
-        command: list[str],
-        orders: Mapping[str, JsonValue | bytes],
-        env: Mapping[str, str],
-        stdin: bytes | Lines | None,
-        most_output: int,
-    ) -> None:
-        read, write = os.pipe()
-        report = os.fdopen(read, "rb", buffering=0)
-        try:
-            self._process = subprocess.Popen(
-                launcher("supervise", {**orders, "report": write, "parent": os.getpid()}, command),
-                stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=dict(env),
-                start_new_session=True,
-                pass_fds=(write,),
-            )
-        except OSError as error:
-            report.close()
-            raise _not_started(error) from error
-        finally:
-            os.close(write)
-        lines = stdin if isinstance(stdin, Lines) else None
-        self.stdout = Intake(cast(IO[bytes], self._process.stdout), most_output, lines and lines.heard)
-        self.stderr = Intake(cast(IO[bytes], self._process.stderr), most_output)
-        self._report = Intake(report, _REPORT_BYTES)
-        self._feed = None if stdin is None else _feed(stdin, cast(IO[bytes], self._process.stdin))
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self._hear[fd](data)
 
-    async def ended(self, late: float) -> SupervisorReport:
+    def process_exited(self) -> None:
+        self._ended.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It has ended, and nobody holds a pipe any more."""
+        self._silent.set_result(None)
+
+    async def run(self, command: list[str], orders: Mapping[str, JsonValue | bytes], late: float) -> SupervisorReport:
         """Until the program is gone with all it started. Cancelling asks it to end, a second time without grace, and
         is raised again when it has ended.
 
         Raises SandboxError when the supervisor died, or has not ended after `late` seconds.
         """
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + late
+        working = asyncio.create_task(self._run(command, orders, late))
         cancelled: asyncio.CancelledError | None = None
-        while self._process.poll() is None:
-            if loop.time() > deadline:
-                self._process.kill()
+        while not working.done():
             try:
-                await self._wait()
+                await asyncio.wait({working})
             except asyncio.CancelledError as error:
                 cancelled = error
-                self._process.terminate()
+                self._asked += 1
+                if self._transport is not None and not self._ended.done():
+                    self._transport.terminate()
+        error = working.exception()
         if cancelled is not None:
             raise cancelled
-        await asyncio.wait({self.stdout.done, self.stderr.done, self._report.done}, timeout=_PIPES_SECONDS)
-        return self._reported()
+        if error is not None:
+            raise error
+        return working.result()
 
-    async def _wait(self) -> None:
-        """Until the supervisor may have ended: it alone holds the other end of its report."""
-        if self._report.done.done():
-            await asyncio.sleep(0.005)
-        else:
-            await asyncio.wait({self._report.done}, timeout=1)
+    async def _run(
+        self, command: list[str], orders: Mapping[str, JsonValue | bytes], late: float
+    ) -> SupervisorReport:
+        with tempfile.TemporaryFile() as told:
+            transport = await self._start(command, {**orders, "report": told.fileno(), "parent": os.getpid()})
+            for _ in range(self._asked):
+                transport.terminate()
+            self._transport = transport
+            try:
+                await asyncio.wait({self._ended}, timeout=late)
+                if not self._ended.done():
+                    transport.kill()
+                    await self._ended
+                await asyncio.wait({self._silent}, timeout=_PIPES_SECONDS)
+            finally:
+                transport.close()
+            return self._reported(cast(int, transport.get_returncode()), told)
 
-    def _reported(self) -> SupervisorReport:
-        code = self._process.returncode
+    async def _start(self, command: list[str], orders: Mapping[str, Any]) -> asyncio.SubprocessTransport:
         try:
-            report = SupervisorReport.model_validate_json(b"" if code else self._report.output.text())
+            transport, _ = await asyncio.get_running_loop().subprocess_exec(
+                lambda: self,
+                *launcher("supervise", orders, command),
+                stdin=subprocess.DEVNULL if self._stdin is None else subprocess.PIPE,
+                env=dict(self._env),
+                start_new_session=True,
+                pass_fds=(orders["report"],),
+            )
+        except OSError as error:
+            raise _not_started(error) from error
+        if self._stdin is not None:
+            pipe = cast(asyncio.WriteTransport, transport.get_pipe_transport(0))
+            if isinstance(self._stdin, Lines):
+                self._stdin.connect(pipe)
+            else:
+                pipe.write(self._stdin)
+                pipe.write_eof()
+        return transport
+
+    def _reported(self, code: int, told: IO[bytes]) -> SupervisorReport:
+        told.seek(0)
+        try:
+            report = SupervisorReport.model_validate_json(b"" if code else told.read())
         except ValidationError:
-            words = self.stderr.output.text().decode(errors="replace").strip().splitlines()[-1:]
+            words = self.stderr.text().decode(errors="replace").strip().splitlines()[-1:]
             raise SandboxError(
                 "the process that watches a program ended with "
                 + (signal.Signals(-code).name if code < 0 else f"exit code {code}")
@@ -118,16 +136,6 @@ class Child:
                 hint="they wait for a device or a file system that does not answer",
             )
         return report
-
-    def close(self) -> None:
-        """Gives the pipes back."""
-        for end in (self.stdout, self.stderr, self._report, self._feed):
-            if end is not None:
-                end.close()
-
-
-def _feed(stdin: bytes | Lines, pipe: IO[bytes]) -> Feed:
-    return stdin.connect(pipe) if isinstance(stdin, Lines) else Feed(pipe, stdin)
 
 
 def _not_started(error: OSError) -> EtudeError:

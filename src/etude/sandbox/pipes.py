@@ -1,11 +1,7 @@
-"""The ends of pipes that belong to a running program, read and fed by the event loop. Nothing here waits."""
+"""What a running program writes, and a talk with it."""
 
 import asyncio
-import os
 from collections.abc import Callable
-from typing import IO
-
-_CHUNK = 65536
 
 
 class Output:
@@ -39,79 +35,6 @@ class Output:
         return b"%b\n[%d bytes left out]\n%b" % (self._head, missing, self._tail[-self._half :])
 
 
-class Intake:
-    """Collects what comes through a pipe, which belongs to this object."""
-
-    def __init__(self, pipe: IO[bytes], most: int, hear: Callable[[bytes], None] | None = None) -> None:
-        self.output = Output(most)
-        self._hear = hear or self.output.add
-        self._pipe = pipe
-        self._loop = asyncio.get_running_loop()
-        self.done = self._loop.create_future()
-        """Done when there is no more to come."""
-        os.set_blocking(pipe.fileno(), False)
-        self._loop.add_reader(pipe.fileno(), self._read)
-
-    def _read(self) -> None:
-        try:
-            data = os.read(self._pipe.fileno(), _CHUNK)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if data:
-            self._hear(data)
-        else:
-            self.close()
-
-    def close(self) -> None:
-        """Reads no more. May be called again."""
-        if not self._pipe.closed:
-            self._loop.remove_reader(self._pipe.fileno())
-            self._pipe.close()
-            self.done.set_result(None)
-
-
-class Feed:
-    """Writes `data` into a pipe and closes it, or with `keep` waits for more. A program that does not read it, or not
-    all, is not an error."""
-
-    def __init__(self, pipe: IO[bytes], data: bytes, *, keep: bool = False) -> None:
-        self._pipe = pipe
-        self._rest = bytearray(data)
-        self._keep = keep
-        self._loop = asyncio.get_running_loop()
-        os.set_blocking(pipe.fileno(), False)
-        self._loop.add_writer(pipe.fileno(), self._write)
-
-    def add(self, data: bytes) -> None:
-        """More to write. After `close`, it is dropped."""
-        if not self._pipe.closed:
-            self._rest += data
-            self._loop.add_writer(self._pipe.fileno(), self._write)
-
-    def _write(self) -> None:
-        try:
-            del self._rest[: os.write(self._pipe.fileno(), self._rest[:_CHUNK])]
-        except BlockingIOError:
-            return
-        except OSError:
-            self.close()
-            return
-        if self._rest:
-            return
-        if self._keep:
-            self._loop.remove_writer(self._pipe.fileno())
-        else:
-            self.close()
-
-    def close(self) -> None:
-        """Writes no more. May be called again."""
-        if not self._pipe.closed:
-            self._loop.remove_writer(self._pipe.fileno())
-            self._pipe.close()
-
-
 class Lines:
     """A talk with a program while it runs: lines to its standard input, and from its standard output. What is said
     before it runs waits for it."""
@@ -123,19 +46,19 @@ class Lines:
         self._longest = longest
         self._heard = bytearray()
         self._said = b""
-        self._feed: Feed | None = None
+        self._pipe: asyncio.WriteTransport | None = None
 
     def say(self, line: bytes) -> None:
         """Send a line, without its end. A program that has gone hears nothing, which is not an error."""
-        if self._feed is None:
+        if self._pipe is None:
             self._said += line + b"\n"
-        else:
-            self._feed.add(line + b"\n")
+        elif not self._pipe.is_closing():
+            self._pipe.write(line + b"\n")
 
-    def connect(self, pipe: IO[bytes]) -> Feed:
-        """What writes into the standard input of the program."""
-        self._feed = Feed(pipe, self._said, keep=True)
-        return self._feed
+    def connect(self, pipe: asyncio.WriteTransport) -> None:
+        """Say it to the standard input of a program from here on."""
+        self._pipe = pipe
+        pipe.write(self._said)
 
     def heard(self, data: bytes) -> None:
         """More of what the program has written."""

@@ -7,10 +7,11 @@ import time
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 
+from pydantic import JsonValue
+
 from etude.errors import ConfigError
 from etude.sandbox.box import Box, Limits
 from etude.sandbox.child import Child
-from etude.sandbox.launch.group import NoGroup, place
 from etude.sandbox.pipes import Lines
 from etude.sandbox.sandbox import Finished, Sandbox
 
@@ -57,30 +58,22 @@ async def run(
     Raises ConfigError when the program or a folder does not exist, SandboxError when the run was disturbed from
     outside.
     """
-    box.check()
     sandbox.check(box)
     _check_program(argv, box, env, sandbox)
     began = time.monotonic()
     wrapped = sandbox.wrap(argv, box, limits, env)
-    child = Child(
-        list(wrapped.argv),
-        {
-            **wrapped.limits.model_dump(),
-            "workspace": str(box.workspace),
-            "folders": [str(path) for path in (box.workspace, *box.writable)],
-            "spare": sandbox.spare,
-            "filter": sandbox.filter,
-            "group": _group(),
-            "after": list(wrapped.after),
-        },
-        wrapped.env,
-        stdin,
-        limits.output_kb * 1024,
-    )
+    child = Child(wrapped.env, stdin, limits.output_kb * 1024)
+    orders: dict[str, JsonValue | bytes] = {
+        **wrapped.limits.model_dump(),
+        "workspace": str(box.workspace),
+        "folders": [str(path) for path in (box.workspace, *box.writable)],
+        "spare": sandbox.spare,
+        "filter": sandbox.filter,
+        "after": list(wrapped.after),
+    }
     try:
-        report = await child.ended(limits.seconds + limits.grace_seconds + _LATE_SECONDS)
+        report = await child.run(list(wrapped.argv), orders, limits.seconds + limits.grace_seconds + _LATE_SECONDS)
     finally:
-        child.close()
         spend(time.monotonic() - began)
     code, number = report.code, report.signal
     if sandbox.spare and code is not None and 128 < code <= 128 + signal.SIGRTMAX:
@@ -88,20 +81,12 @@ async def run(
     found = Finished(
         code=code,
         signal=number,
-        stdout=child.stdout.output.text(),
-        stderr=child.stderr.output.text(),
-        cut=child.stdout.output.cut or child.stderr.output.cut,
+        stdout=child.stdout.text(),
+        stderr=child.stderr.text(),
+        cut=child.stdout.cut or child.stderr.cut,
         over="" if report.over == "asked" else report.over,
-        seconds=time.monotonic() - began,
     )
     return sandbox.finished(found, report.said)
-
-
-def _group() -> str:
-    try:
-        return place()
-    except NoGroup:
-        return ""  # resident memory of the processes is looked at
 
 
 def _check_program(argv: Sequence[str], box: Box, env: Mapping[str, str], sandbox: Sandbox) -> None:

@@ -30,8 +30,6 @@ class Finished:
     """The middle of stdout or stderr was left out; a line in it says how much."""
     over: Over
     """Which limit ended it; empty if none did."""
-    seconds: float
-    """Wall-clock time."""
 
     @property
     def timed_out(self) -> bool:
@@ -58,14 +56,14 @@ class Sandbox(ABC):
     name: ClassVar[str]
     spare: ClassVar[bool] = False
     """The first process of a wrapped command is the sandbox's own: it stands outside of the box, is not asked to end
-    (SIGTERM) before the program, tells of signals as 128 + their number, and at `launch.descriptors.STATUS`
+    (SIGTERM) before the program, tells of signals as 128 + their number, and at `launch.execute.STATUS`
     whether it has started the program."""
     moves: ClassVar[bool] = False
     """It can show a folder under another path, as `Box.places` asks."""
     brings: ClassVar[bool] = False
     """Programs are its own, not those of this machine."""
     filter: bytes = b""
-    """What that first process finds at the descriptor `launch.descriptors.FILTER`: a filter of system calls."""
+    """What that first process finds at the descriptor `launch.execute.FILTER`: a filter of system calls."""
 
     def check(self, box: Box) -> None:
         """Raises ConfigError: the box asks for what this sandbox cannot do."""

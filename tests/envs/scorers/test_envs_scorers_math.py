@@ -27,34 +27,12 @@ def score(gold: str, answer: str) -> float:
     return asyncio.run(Math().score(Task(id="t", input="q", gold=gold), Trajectory(answer=answer))).hard
 
 
-@pytest.mark.parametrize(
-    ("gold", "answer"),
-    [
-        (r"so $\boxed{\frac{1}{2}}$.", r"First \boxed{3}, then \boxed{\dfrac12}"),
-        (r"\boxed{\frac{1}{2}}", "Some work.\nThe answer is 1/2."),
-        (r"\boxed{0.5}", r"\boxed{\frac{1}{2}}"),
-        (r"\boxed{1,234}", "1234"),
-        (r"\boxed{\text{Evelyn}}", "Evelyn"),
-    ],
-)
-def test_results_that_are_written_in_another_way_are_equal(gold: str, answer: str) -> None:
-    assert score(gold, answer) == 1
-
-
-@pytest.mark.parametrize(
-    ("gold", "answer"),
-    [
-        (r"\boxed{\frac{1}{2}}", r"\boxed{\frac{1}{3}}"),
-        (r"\boxed{5}", ""),
-        (r"\boxed{5}", r"\boxed{}"),
-        (r"\boxed{(1,2)}", r"\boxed{12}"),
-    ],
-)
-def test_other_results_are_wrong(gold: str, answer: str) -> None:
-    assert score(gold, answer) == 0
-
-
 SAME = [
+    (r"so $\boxed{\frac{1}{2}}$.", r"First \boxed{3}, then \boxed{\dfrac12}"),
+    (r"\boxed{\frac{1}{2}}", "Some work.\nThe answer is 1/2."),
+    (r"\boxed{0.5}", r"\boxed{\frac{1}{2}}"),
+    (r"\boxed{1,234}", "1234"),
+    (r"\boxed{\text{Evelyn}}", "Evelyn"),
     ("12", r"\boxed{12\text{ cm}}"),
     ("12", r"$12\,\mathrm{m/s^2}$"),
     ("12", "12 square meters"),
@@ -121,6 +99,28 @@ SAME = [
     ("42", "$42$ is the answer."),
     (r"\{\}", r"\emptyset"),
     (r"\frac{\sqrt{3}}{2}", r"\sqrt{3}/2"),
+    (r"\frac{1}{2}", r"{1\over 2}"),
+    (r"2\sqrt{3}", r"2 \cdot \sqrt{3}"),
+    (r"2\sqrt{3}", "2*sqrt(3)"),
+    ("(x+1)(x-1)", r"(x+1)\times(x-1)"),
+    ("x^2", "x**2"),
+    ("x^2", "x\u00b2"),
+    ("x_1", "x\u2081"),
+    (r"\frac{x+1}{2}", "(x+1)/2"),
+    (r"\frac{1}{x+1}", "1/(x+1)"),
+    (r"\infty", r"+\infty"),
+    (r"\ln 2", "ln 2"),
+    (r"\sin x", "sin x"),
+    (r"\pm 2", "\u00b12"),
+    (r"2\pi", "2\u03c0"),
+    (r"\pi r^2", "\u03c0r\u00b2"),
+    (r"\alpha+\beta", "\u03b1+\u03b2"),
+    (r"\cos\theta", "cos \u03b8"),
+    (r"\Delta", "\u0394"),
+    ("xy", r"x \cdot y"),
+    (r"\frac{a+b}{c+d}", "(a+b)/(c+d)"),
+    ("(+5,-3)", "(5,-3)"),
+    ("x_{12}", "x\u2081\u2082"),
 ]
 
 
@@ -131,6 +131,8 @@ def test_what_is_meant_is_compared_in_both_directions(gold: str, answer: str) ->
 
 
 OTHER = [
+    (r"\boxed{\frac{1}{2}}", r"\boxed{\frac{1}{3}}"),
+    (r"\boxed{(1,2)}", r"\boxed{12}"),
     ("x=4", "x=42"),
     ("x=5", "y=5"),
     ("5", "-5"),
@@ -198,6 +200,16 @@ OTHER = [
     ("42", "4 is the answer"),
     (r"\{0\}", r"\emptyset"),
     (r"\sqrt{3}", r"\sqrt{3}/2"),
+    (r"\frac{x+1}{2}", "x+1/2"),
+    ("x^2", "x_2"),
+    ("2*3", "23"),
+    ("6", "2*3"),
+    (r"3 \times 4", "34"),
+    ("x+5", "x5"),
+    (r"\frac{a}{b}+c", "a/(b+c)"),
+    (r"\pm 3", "+3"),
+    (r"\Delta", "\u03b4"),
+    (r"\sin x", r"\cos x"),
 ]
 
 
@@ -212,7 +224,7 @@ def test_another_value_is_wrong_in_both_directions(gold: str, answer: str) -> No
 )
 def test_the_time_to_compare_grows_with_the_length_only(odd: str) -> None:
     # Ends within moments, or, should something be quadratic, not for many minutes.
-    assert score("5", odd * 200_000 + "!") == 0
+    assert score("5", odd * 60_000 + "!") == 0
 
 
 def test_an_unfinished_brace_is_read_to_the_end_and_a_long_answer_is_read_fast() -> None:
@@ -220,6 +232,7 @@ def test_an_unfinished_brace_is_read_to_the_end_and_a_long_answer_is_read_fast()
     assert not same_result("\\text{" * 5000, "{" * 50_000)
 
 
-def test_a_gold_answer_without_a_result_is_an_error() -> None:
+def test_an_answer_without_a_result_is_wrong_and_a_gold_an_error() -> None:
+    assert score(r"\boxed{5}", "") == score(r"\boxed{5}", r"\boxed{}") == 0
     with pytest.raises(DataError, match="no result"):
         Math().compare(Task(id="t", input="q", gold=r"\boxed{}"), "1")

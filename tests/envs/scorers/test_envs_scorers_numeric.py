@@ -58,15 +58,6 @@ class TestNumeric(ScorerContract):
         ("", None),
         ("####", None),
         ("1e999", None),
-    ],
-)
-def test_numbers_are_read_as_people_write_them(text: str, number: float | None) -> None:
-    assert read_number(text) == number
-
-
-@rows(
-    ("text", "number"),
-    [
         ("1/2", 0.5),
         ("\u22121/2", -0.5),
         (r"\frac{3}{4}", 0.75),
@@ -153,10 +144,37 @@ def test_numbers_are_read_as_people_write_them(text: str, number: float | None) 
         ("10 m (32.8 ft)", 10),
         ("#### 7 days (1 week)", 7),
         ("seven (7)", 7),
+        ("42 kWh", 42),
+        ("42 kg/m^3", 42),
+        ("9.81 m\u00b7s\u207b\u00b2", 9.81),
+        ("42 J/(kg\u00b7K)", 42),
+        ("5 litres/100 km", 5),
+        ("3 deaths per 1,000 people", 3),
+        ("CHF 42.-", 42),
+        ("R$ 42", 42),
+        ("1.5 X 10^3", 1500),
+        ("1.5E+03", 1500),
+        ("10^(-3)", 0.001),
+        ("2\u00b9\u2070", 1024),
+        ("15 hundred", 1500),
+        ("1\u202f234,5", 1234.5),
+        ("1\u2019234.50", 1234.5),
+        ("1\u00bc", 1.25),
+        ("\uff11\uff12\uff13", 123),
+        ("\u0661\u0662", 12),
+        (r"{3\over 4}", 0.75),
+        ("2 h = 120 min", 120),
+        ("120 min (2 h)", 120),
+        ("x\u2081 = 5", 5),
+        ("7 per 10 people", 7),
+        ("1 h = 60 min = 3600 s", 3600),
+        ("log\u2082 256 = 8", 8),
+        ("5\u00b710^{\u22122}", 0.05),
+        ("1 000 000,00", 1_000_000),
     ],
 )
-def test_numbers_are_read_in_other_forms(text: str, number: float) -> None:
-    assert read_number(text) == pytest.approx(number, rel=1e-12)
+def test_numbers_are_read_as_people_write_them(text: str, number: float | None) -> None:
+    assert read_number(text) == (None if number is None else pytest.approx(number, rel=1e-12))
 
 
 @rows(
@@ -257,6 +275,24 @@ def test_numbers_are_read_in_other_forms(text: str, number: float) -> None:
         "5 +- 1",
         "#### 5 +/- 1",
         r"0.\overline{3}",
+        "5 \u00e0 10",
+        "5 a 10",
+        "5~10",
+        "5\u201410",
+        "10ish",
+        "7-ish",
+        "7 at the most",
+        "at the very least 7",
+        "7 per 100",
+        "x\u2081 = 1, x\u2082 = 2",
+        "10 max speed",
+        "10 at most",
+        "10 max",
+        "no more than 10",
+        "10 through 12",
+        "8 out of 10",
+        "[8; 10]",
+        "42 k\u03a9",
         "0.(3)",
         "0.3\u0305",
     ],
@@ -323,7 +359,7 @@ def test_a_fraction_is_its_value_and_not_one_of_its_parts() -> None:
 )
 def test_the_time_to_read_a_number_grows_with_the_length_only(odd: str) -> None:
     # Ends within moments, or, should something be quadratic, not for many minutes.
-    read_number(odd * 300_000)
+    read_number(odd * 100_000)
 
 
 def test_percent_may_be_read_as_a_fraction() -> None:

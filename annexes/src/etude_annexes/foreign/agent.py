@@ -3,21 +3,19 @@
 import asyncio
 import base64
 import math
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from etude.concurrency import give_up
-from etude.envs.returned_score import with_score
 from etude.envs.scorers.answer_scorer import shorten
+from etude.envs.target import with_score
 from etude.errors import EtudeError
 from etude.gateway import Gateway, GatewaySession
 from etude.programs.account import Account, after_the_prompt, has_read, neutral
-from etude.programs.program import install_skill
+from etude.programs.program import installable
 from etude.protocols import Agent, ChatModel
-from etude.records import Score, Skill, Task, Trajectory, digest, user
+from etude.records import File, Score, Skill, Task, Trajectory, digest, user
 from etude.records.said import cut_off_at
 from etude.sandbox.process import spend
 from etude.skill import Document
@@ -113,21 +111,13 @@ class ForeignAgent(Agent):
     def _skill(self, skill: Skill) -> dict[str, object]:
         """What the runner is told of the skill."""
         body = Document.parse(skill.text).body.strip()
-        if not self._terms.folder or not body:
+        made = installable(skill) if self._terms.folder and body else None
+        if made is None:
             text = f"# Skill\n\n{self._instructions}\n\n{body}\n" if body else ""
             return {"text": text, "files": {}, "name": ""}
-        with tempfile.TemporaryDirectory() as scratch:
-            path = install_skill(skill, Path(scratch))
-            assert path is not None  # it has a body
-            files = {
-                file.relative_to(path.parent).as_posix(): (
-                    base64.b64encode(file.read_bytes()).decode(),
-                    bool(file.stat().st_mode & 0o100),
-                )
-                for file in sorted(path.parent.rglob("*"))
-                if file.is_file()
-            }
-            return {"text": "", "files": files, "name": path.parent.name}
+        files = {"SKILL.md": File(data=made.text.encode()), **made.files}
+        told = {name: (base64.b64encode(file.data).decode(), file.executable) for name, file in files.items()}
+        return {"text": "", "files": told, "name": made.name}
 
     def _trajectory(self, task: Task, skill: Skill, session: GatewaySession, reply: RunnerReply) -> Trajectory:
         conversation = session.conversation

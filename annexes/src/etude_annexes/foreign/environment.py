@@ -2,21 +2,21 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
 from etude.concurrency import run_to_end
-from etude.config import Section, parse
-from etude.envs.returned_score import returned_score
+from etude.config import parse
 from etude.envs.rows import with_ids
-from etude.envs.scorers.answer_scorer import Judge
-from etude.envs.sources import Limit, Ratio, limited
-from etude.envs.splits import check_splits, split_by_ratio
+from etude.envs.sources import ReadEnvironment, Shares
+from etude.envs.splits import check_splits
+from etude.envs.target import returned_score
 from etude.errors import BoundaryError, ConfigError, DataError, EtudeError
-from etude.protocols import Agent, ChatModel, Environment, Texts
+from etude.programs.installed import interpreter
+from etude.protocols import Agent, ChatModel, Texts
 from etude.records import SPLITS, Score, Split, Task, Trajectory, canonical, digest
 from etude.sandbox import find_sandbox
 from etude.sandbox.sandbox import Unsafe
@@ -27,7 +27,7 @@ LOAD_SECONDS = 1800.0
 """Longest that a package may take to load its tasks: large data sets come over the network at first."""
 
 
-class ForeignConfig(Section):
+class ForeignConfig(Shares):
     """Settings that all of them have."""
 
     task: str
@@ -39,12 +39,6 @@ class ForeignConfig(Section):
     split_args: dict[Split, dict[str, JsonValue]] = Field(default_factory=dict[Split, dict[str, JsonValue]])
     """Where the task has splits of its own: further arguments for each of ours, as in
     `{train: {split: train}, val: {split: dev}}`. Without it, one set of tasks is split by `ratio`."""
-    ratio: Ratio = (2, 1, 7)
-    """Shares of train, val and test, as in `[2, 1, 7]`."""
-    split_seed: int = 42
-    """Seed of the split by ratio."""
-    limit: Limit = None
-    """Most tasks in each split, or in the splits named."""
     skill: Literal["system", "folder"] = "system"
     """`system` puts the skill before the conversation. `folder` mounts it as a folder that the agent may read, where
     the agent is made for that; the attempt records whether it did."""
@@ -74,7 +68,7 @@ class ForeignConfig(Section):
         return {"task": name, "folder": self.skill == "folder"}
 
 
-class ForeignEnvironment(Environment):
+class ForeignEnvironment(ReadEnvironment):
     """Tasks that another maker's package has, attempts and scores. All tasks are asked for at construction, in a
     process that is gone afterwards.
 
@@ -92,7 +86,7 @@ class ForeignEnvironment(Environment):
         self.config = config = parse(self.options_type, dict(options), where=where)
         self._where = where
         self._variants = _variants(config, where)
-        self._program = RunnerSetup.interpreter(config.python, where)
+        self._program = interpreter(config.python, where)
         if config.file is not None and not config.file.is_file():
             raise ConfigError(f"{where}: task = {config.task!r}: there is no such file", hint="correct the path")
         self._files = _neighbours(config.file)
@@ -112,27 +106,12 @@ class ForeignEnvironment(Environment):
         self._check(known)
         self.version = known.version
         self._tasks = self._split(known)
-        self._warnings = tuple(check_splits(*(self._tasks[split] for split in SPLITS)))
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
-        """The environment for the settings of the `env` section."""
-        del judge
-        return cls(options, where=where)
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """What is doubtful about the data, one sentence each."""
-        return self._warnings
+        self._warnings = check_splits(*(self._tasks[split] for split in SPLITS))
 
     @property
     def repeatable(self) -> bool:
         """The score came with the attempt."""
         return True
-
-    def tasks(self, split: Split) -> tuple[Task, ...]:
-        """All tasks of a split, always in the same order."""
-        return self._tasks[split]
 
     def score(self, task: Task, trajectory: Trajectory) -> Score:
         """The score that came with the attempt. Raises BoundaryError: the attempt is of another agent."""
@@ -197,8 +176,8 @@ class ForeignEnvironment(Environment):
             if len(splits) == 1:
                 made[splits[0]] = tasks
             else:
-                made = split_by_ratio(tasks, self.config.ratio, self.config.split_seed)
-        return limited(made, self.config.limit)
+                made = self.config.divided(tasks)
+        return self.config.limited(made)
 
 
 async def _described(command: RunnerSetup) -> RunnerReply:

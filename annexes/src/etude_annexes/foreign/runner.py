@@ -2,9 +2,9 @@
 
 import asyncio
 import contextvars
+import itertools
 import json
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +13,9 @@ from typing import Any
 from pydantic import JsonValue, ValidationError
 
 from etude.concurrency import give_up
-from etude.errors import ConfigError, EtudeError
+from etude.errors import EtudeError
 from etude.own_process import how_ended, last_lines
-from etude.programs.installed import find_program, installed
+from etude.programs.installed import installed
 from etude.records.record import Record
 from etude.sandbox import Finished, Limits, Lines, Sandbox, Workspace, run
 
@@ -30,7 +30,7 @@ class RunnerDied(EtudeError):
     """The process ended while an order was under way."""
 
 
-class Described(Record):
+class ForeignTask(Record):
     """A task as the package knows it."""
 
     key: str
@@ -42,7 +42,7 @@ class Described(Record):
 class Variant(Record):
     """The tasks for one set of arguments."""
 
-    tasks: tuple[Described, ...]
+    tasks: tuple[ForeignTask, ...]
     scores: tuple[str, ...]
     """Names of the scores that each attempt gets, where they are known."""
     sandboxes: tuple[str, ...]
@@ -81,14 +81,6 @@ class RunnerSetup:
     outside: bool
     """Not in the sandbox: the tasks bring one."""
 
-    @classmethod
-    def interpreter(cls, name: str | None, where: str) -> Path:
-        """The interpreter of the settings. Raises ConfigError: there is none."""
-        found = Path(sys.executable) if name is None else find_program(name, [Path()])
-        if found is None:
-            raise ConfigError(f"{where}: python = {name!r} is not a program", hint="give the path of an interpreter")
-        return found
-
     async def run(self, lines: Lines, workspace: Workspace, socket: Path | None, port: int) -> Finished:
         """Run until it is cancelled or ends. `socket` and `port` are those of the gateway, None without one."""
         found = installed(self.program)
@@ -123,66 +115,47 @@ class Runner:
     """Takes orders for a process, which is started with the first one and again after its end. Belongs to the event
     loop it is used in."""
 
-    def __init__(self, command: RunnerSetup) -> None:
-        self._command = command
-        self._process: _Process | None = None
-        self._ids = 0
+    def __init__(self, setup: RunnerSetup) -> None:
+        self._setup = setup
+        self._waiting: dict[int, asyncio.Future[RunnerReply]] = {}
+        self._ids = itertools.count(1)
+        self._lines = Lines(self._hear)
+        self._running: asyncio.Task[None] | None = None
 
     async def ask(self, order: Mapping[str, Any], socket: Path | None = None, port: int = 0) -> RunnerReply:
         """The reply to an order. The orders under way when the process dies are given to the next one, once.
         Raises RunnerDied: that one died, too."""
-        self._ids += 1
-        line = {**order, "id": self._ids}
         try:
-            return await self._running(socket, port).ask(line)
+            return await self._ask(order, socket, port)
         except RunnerDied:
-            return await self._running(socket, port).ask(line)
+            return await self._ask(order, socket, port)
 
-    def _running(self, socket: Path | None, port: int) -> "_Process":
-        if self._process is None or self._process.over:
-            self._process = _Process(self._command, socket, port)
-        return self._process
-
-    async def aclose(self) -> None:
-        """End the process."""
-        process, self._process = self._process, None
-        if process is not None:
-            await process.end()
-
-
-class _Process:
-    def __init__(self, command: RunnerSetup, socket: Path | None, port: int) -> None:
-        self._waiting: dict[int, asyncio.Future[RunnerReply]] = {}
-        self._lines = Lines(self._hear)
-        self._script = command.script
-        # In a context of its own: the time it runs is not that of the attempt that happens to start it.
-        work = self._run(command, socket, port)
-        self._task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
-
-    @property
-    def over(self) -> bool:
-        """It takes no more orders."""
-        return self._task.done()
-
-    async def ask(self, order: Mapping[str, Any]) -> RunnerReply:
-        reply: asyncio.Future[RunnerReply] = asyncio.get_running_loop().create_future()
-        self._waiting[order["id"]] = reply
-        self._lines.say(json.dumps(order).encode())
+    async def _ask(self, order: Mapping[str, Any], socket: Path | None, port: int) -> RunnerReply:
+        if self._running is None or self._running.done():
+            self._lines = Lines(self._hear)
+            # In a context of its own: the time it runs is not that of the attempt that happens to start it.
+            work, context = self._run(socket, port), contextvars.Context()
+            self._running = asyncio.get_running_loop().create_task(work, context=context)
+        number = next(self._ids)
+        reply = self._waiting[number] = asyncio.get_running_loop().create_future()
+        self._lines.say(json.dumps({**order, "id": number}).encode())
         try:
             return await reply
         finally:
-            self._waiting.pop(order["id"], None)
+            del self._waiting[number]
 
-    async def end(self) -> None:
-        await give_up(self._task)
+    async def aclose(self) -> None:
+        """End the process."""
+        if self._running is not None:
+            await give_up(self._running)
 
-    async def _run(self, command: RunnerSetup, socket: Path | None, port: int) -> None:
+    async def _run(self, socket: Path | None, port: int) -> None:
         try:
             with Workspace() as workspace:
-                finished = await command.run(self._lines, workspace, socket, port)
-            self._fail(RunnerDied(f"{self._script} {_ending(finished)}"))
+                finished = await self._setup.run(self._lines, workspace, socket, port)
+            self._fail(RunnerDied(f"{self._setup.script} {_ending(finished)}"))
         except asyncio.CancelledError:
-            self._fail(RunnerDied(f"{self._script} was ended"))
+            self._fail(RunnerDied(f"{self._setup.script} was ended"))
             raise
         except EtudeError as error:  # it could not be started, now and later
             self._fail(error)

@@ -1,10 +1,13 @@
 """The published data set as tasks: a JSON file of instructions, and a folder of workbooks for each."""
 
+import csv
 import hashlib
 import os
 import re
 import zipfile
 from collections.abc import Sequence
+from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import ParseError
@@ -18,7 +21,6 @@ from etude.errors import DataError
 from etude.records import Task
 from etude_annexes.spreadsheet.answer import Contents, Range, compare, parse_ranges
 from etude_annexes.spreadsheet.cells import open_workbook, read_cells
-from etude_annexes.spreadsheet.preview import preview
 
 INPUT = "input.xlsx"
 OUTPUT = "output.xlsx"
@@ -30,6 +32,11 @@ _GOLDS = ("golden", "answer")
 _NUMBER = re.compile(r"(\d*)")
 _BROKEN = (KeyError, ValueError, TypeError, IndexError, AttributeError, OSError, zipfile.BadZipFile, ParseError)
 """What openpyxl raises for a file that is not a workbook, or a broken one."""
+
+ROWS = 5
+COLUMNS = 20
+SHEETS = 10
+CELL_CHARS = 100
 
 
 class GoldCells(NamedTuple):
@@ -140,3 +147,32 @@ def _input(instruction: str, ranges: Sequence[Range], shown: str) -> str:
         f"Cells that count: {', '.join(each.shown for each in ranges)}\n\n"
         f"The first rows of each sheet:\n\n{shown}"
     )
+
+
+def preview(workbook: Any) -> str:
+    """Every sheet with its size and its first rows and columns, as CSV under the letters of the columns."""
+    parts = [_shown(sheet) for sheet in workbook.worksheets[:SHEETS]]
+    if len(workbook.worksheets) > SHEETS:
+        rest = ", ".join(repr(sheet.title) for sheet in workbook.worksheets[SHEETS:])
+        parts.append(f"Further sheets: {rest}")
+    return "\n\n".join(parts)
+
+
+def _shown(sheet: Any) -> str:
+    rows, columns = min(sheet.max_row, ROWS), min(sheet.max_column, COLUMNS)
+    head = f"Sheet {sheet.title!r}, used cells {sheet.calculate_dimension()}"
+    shown = list(sheet.iter_rows(min_row=1, max_row=rows, min_col=1, max_col=columns))
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    letter = import_module("openpyxl.utils").get_column_letter
+    writer.writerow(["row", *map(letter, range(1, columns + 1))])
+    for number, cells in enumerate(shown, 1):
+        writer.writerow([number, *(_value(cell.value) for cell in cells)])
+    left = [f"{sheet.max_row - rows} more rows"] if sheet.max_row > rows else []
+    left += [f"{sheet.max_column - columns} more columns"] if sheet.max_column > columns else []
+    return f"{head}\n{text.getvalue()}" + (f"({' and '.join(left)})" if left else "").strip()
+
+
+def _value(value: Any) -> str:
+    text = "" if value is None else str(value)
+    return text if len(text) <= CELL_CHARS else f"{text[:CELL_CHARS]}..."

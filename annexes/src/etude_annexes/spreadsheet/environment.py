@@ -1,17 +1,15 @@
 """SpreadsheetBench: real workbooks, changed by code in the sandbox or by an agent with a workspace."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Self
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pydantic import Field
 
 from etude.config import parse
-from etude.envs.scorers.answer_scorer import Judge
-from etude.envs.sources import Sources
+from etude.envs.sources import ReadEnvironment, Sources
 from etude.envs.splits import check_splits
-from etude.errors import DataError
-from etude.protocols import Agent, ChatModel, Environment, Texts
-from etude.records import SPLITS, Score, Split, Task, Trajectory, canonical
+from etude.protocols import Agent, ChatModel, Texts
+from etude.records import SPLITS, Score, Task, Trajectory, canonical
 from etude.sandbox import Limits, find_sandbox
 from etude_annexes.spreadsheet.agent import CodeAgent
 from etude_annexes.spreadsheet.answer import Contents, compare
@@ -43,7 +41,7 @@ class SpreadsheetConfig(Sources):
     """Run code without a sandbox where none can be had. It then reads and writes whatever you can."""
 
 
-class SpreadsheetEnvironment(Environment):
+class SpreadsheetEnvironment(ReadEnvironment):
     """Tasks of the published data set. All workbooks are read once, at construction.
     Raises ConfigError: a setting is wrong, there is no sandbox, or openpyxl is not installed; DataError: a file is
     missing or broken, or the splits overlap."""
@@ -64,31 +62,11 @@ class SpreadsheetEnvironment(Environment):
         self._tasks = {split: tuple(map(self._complete, splits[split])) for split in SPLITS}
         self._warnings = (*self._doubts(), *check_splits(*(self._tasks[split] for split in SPLITS), names=files))
 
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
-        """The environment for the settings of the `env` section."""
-        del judge
-        return cls(options, where=where)
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """What is doubtful about the data, one sentence each."""
-        return self._warnings
-
-    def tasks(self, split: Split) -> tuple[Task, ...]:
-        """All tasks of a split, always in the same order."""
-        return self._tasks[split]
-
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
         """1 when every cell that counts holds what it should, else 0, with the first wrong cells as feedback.
 
         An agent that changed the input instead of saving another workbook is taken to mean that one.
-        Raises DataError: the task is not of this environment; BoundaryError: what reads workbooks broke."""
-        if task.id not in self._answers:
-            raise DataError(
-                f"task {task.id!r} is none of this environment's",
-                hint="score attempts with the tasks they were made of",
-            )
+        Raises BoundaryError: what reads workbooks broke."""
         answer = self._answers[task.id]
         output = next((file for name in (OUTPUT, INPUT) if (file := trajectory.files.get(name)) is not None), None)
         if output is None:

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any, NamedTuple
 
 from etude.envs.scorers.answer_scorer import shorten
 from etude.errors import BoundaryError, ConfigError, not_installed
-from etude.programs.installed import find_program, installed
+from etude.own_process import last_lines
+from etude.programs.installed import installed, interpreter
 from etude.records import File, canonical
 from etude.sandbox import Finished, Limits, Sandbox, Workspace, run
 from etude_annexes.spreadsheet import cells
@@ -35,10 +35,7 @@ class Python:
     """An interpreter with openpyxl. Raises ConfigError: there is no such program, or it lacks openpyxl."""
 
     def __init__(self, name: str | None, limits: Limits, sandbox: Sandbox, where: str) -> None:
-        found = Path(sys.executable) if name is None else find_program(name, [Path()])
-        if found is None:
-            raise ConfigError(f"{where}: python = {name!r} is not a program", hint="give the path of an interpreter")
-        self.program = found
+        self.program = found = interpreter(name, where)
         self._limits = limits
         self._reading = Limits(
             seconds=limits.seconds, memory_mb=READING_MEMORY * limits.memory_mb, processes=8, output_kb=100_000
@@ -85,7 +82,7 @@ class Python:
         if finished.cut:
             return {"error": "its cells hold too much text"}
         if finished.code != 0:
-            problem = _last_line(finished.stderr) or f"exit code {finished.code}"
+            problem = last_lines(finished.stderr) or f"exit code {finished.code}"
             raise BoundaryError("reading the workbook", ChildProcessError(problem))
         return json.loads(finished.stdout)
 
@@ -126,11 +123,6 @@ def _shown(stream: bytes, folders: Sequence[Path]) -> str:
     return text.strip()
 
 
-def _last_line(stream: bytes) -> str:
-    lines = stream.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else ""
-
-
 def _check_openpyxl(program: Path, name: str | None, where: str) -> None:
     if name is None:
         if find_spec("openpyxl") is None:
@@ -141,7 +133,7 @@ def _check_openpyxl(program: Path, name: str | None, where: str) -> None:
     try:
         words = [program, "-I", "-c", "import openpyxl"]
         done = subprocess.run(words, env=env, capture_output=True, timeout=60, check=False)
-        problem = (_last_line(done.stderr) or f"exit code {done.returncode}") if done.returncode else ""
+        problem = (last_lines(done.stderr) or f"exit code {done.returncode}") if done.returncode else ""
     except (OSError, subprocess.TimeoutExpired) as error:
         problem = str(error)
     if problem:

@@ -54,8 +54,9 @@ class _Call:
 class Peer:
     """One end of a connection.
 
-    A call that is cancelled is cancelled on the other side as well, and so is what that side asked meanwhile. `noted`
-    hears notes: each belongs to the call in which it was sent, and runs in the context of its caller.
+    A call that is cancelled is cancelled on the other side as well, and so is what that side asked meanwhile; where
+    it does not end there, the connection does. `noted` hears notes: each belongs to the call in which it was sent,
+    and runs in the context of its caller.
     """
 
     def __init__(
@@ -67,8 +68,6 @@ class Peer:
     ) -> None:
         self.gone = False
         """The connection has ended."""
-        self.stuck = False
-        """A call that was cancelled has not ended on the other side: something keeps its event loop."""
         self.answering: dict[int, tuple[int, asyncio.Task[None]]] = {}
         """What the other side asks, by number: within which call, and who answers."""
         self._reader = reader
@@ -126,7 +125,8 @@ class Peer:
             self._send("stop", number)
             self._drop(number)
             await asyncio.wait({call.outcome}, timeout=STOP_SECONDS)
-            self.stuck = self.stuck or not call.outcome.done()
+            if not call.outcome.done():  # something keeps the event loop there
+                self.close()
         self._drop(number)
 
     def _drop(self, number: int) -> None:

@@ -53,10 +53,11 @@ def work(invitation: str) -> None:
     Raises:
         OSError: nobody answers at the address.
     """
-    asyncio.run(_work(Invitation.model_validate_json(invitation)))
+    asyncio.run(connected(Invitation.model_validate_json(invitation)))
 
 
-async def _work(invitation: Invitation) -> None:
+async def connected(invitation: Invitation) -> None:
+    """`work` in this event loop."""
     way = asyncio.open_connection(invitation.host, invitation.port)
     reader, writer = await asyncio.wait_for(way, CONNECT_SECONDS)
     # An end of which nothing is heard any more is noticed.

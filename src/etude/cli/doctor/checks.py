@@ -29,7 +29,6 @@ from etude.registry import BUILT_IN, find, load, origin, plugins
 from etude.sandbox import find_sandbox
 from etude.sandbox.docker import find_engine
 from etude.sandbox.landlock import Landlock
-from etude.sandbox.launch.group import NoGroup, place
 from etude.secret_values import SHORTEST_KEY
 from etude.skill import Document, load_skill, token_count, validate_skill
 from etude.skill.front_matter import unlisted
@@ -238,13 +237,6 @@ def check_sandbox(found: DoctorReport) -> None:
         found.note("sandbox", text, "install bubblewrap")
     else:
         found.ok("sandbox", f"{sandbox.name} works")
-    try:
-        place()
-    except NoGroup as reason:
-        text = f"etude counts the memory of programs and does not see all of it: {reason}"
-        found.note("memory limit", text, "where systemd runs: systemd-run --user --scope -p Delegate=yes etude ...")
-    else:
-        found.ok("memory limit", "the kernel keeps the memory limit")
     engine = find_engine()
     found.ok("docker", f"not used: {engine}" if isinstance(engine, str) else f"version {engine.version} answers")
 

@@ -17,7 +17,7 @@ from etude.registry import find
 T = TypeVar("T", bound=BaseModel)
 Options = TypeVar("Options", bound=Section)
 
-READING = 4
+READING = 5
 """How the scorers of etude read answers. Raised when one of them would score an answer differently, so that scores
 from before are not taken for those of today."""
 FEEDBACK_CHARS = 500
@@ -52,15 +52,15 @@ class AnswerScorer(Scorer, Generic[Options]):
     """Whether every gold answer must get full marks from this scorer. False where scoring asks a model or the gold
     is not an answer."""
 
-    def __init__(self, options: Options | None = None) -> None:
+    def __init__(self, options: Options | None = None, judge: "Callable[[], Judge] | None" = None) -> None:
         self.options: Options = options if options is not None else self.options_type()
+        self._judge = judge
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
         """The scorer for the settings of the `scorer` section; `judge` makes the model that some scorers ask.
         Raises ConfigError: an unknown key or a bad value; `where` is part of the message."""
-        del judge
-        return cls(parse(cls.options_type, dict(options), where=where))
+        return cls(parse(cls.options_type, dict(options), where=where), judge)
 
     @property
     def needs_gold(self) -> bool:
@@ -132,14 +132,14 @@ def accepted(task: Task) -> tuple[str, ...]:
 
 def last_box(text: str) -> int:
     r"""Where the last `\boxed{}` with something in it begins; -1 where there is none."""
-    return next((start for start, _, inside in _boxes(text) if inside), -1)
+    return next((start for start, _, inside in boxes(text) if inside), -1)
 
 
 def boxed(text: str) -> str:
     r"""What the last `\boxed{}` with something in it holds, after those beside it, as in `\boxed{1} or \boxed{2}`;
     empty where there is none."""
     found, begin = "", len(text)
-    for start, end, inside in _boxes(text):
+    for start, end, inside in boxes(text):
         between = text[end:begin]
         if inside and not found:
             found, begin = inside, start
@@ -150,7 +150,7 @@ def boxed(text: str) -> str:
     return found
 
 
-def _boxes(text: str) -> Iterator[tuple[int, int, str]]:
+def boxes(text: str) -> Iterator[tuple[int, int, str]]:
     """Start, end and content of boxes, the last one first."""
     for match in [*_BOX.finditer(text)][: -_BOXES - 1 : -1]:
         inside = text[match.end() : match.end() + _BOX_CHARS]

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from unicodedata import normalize
 
 from etude.config import Section
-from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, expected, graded
+from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxes, expected, graded
 from etude.envs.scorers.choice_clauses import (
+    ALL_DENIED,
     ALSO,
     DENIED_BEFORE,
     DENIED_BEHIND,
@@ -29,6 +30,8 @@ from etude.records import Score, Task
 _HEAD, _TAIL = 20_000, 40_000
 """Characters at the beginning and at the end of a longer answer that are looked at."""
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_FILLED = {start + at: letter for start in (0x1F150, 0x1F170) for at, letter in enumerate(_ALPHABET)}
+"""Letters in filled circles and squares, which no Unicode form takes apart."""
 _OPTION_LINE = re.compile(r"^[ \t]*(?:\(([A-Z])\)|\[([A-Z])\]|([A-Z])[).:])[ \t]*(\S.*)$", re.MULTILINE)
 _OPTION_INLINE = re.compile(r"\(([A-Z])\)([^()]+)")
 
@@ -39,35 +42,32 @@ _BESIDE_ASIAN = re.compile(
     r"(?<=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af])(?=[A-Za-z])|(?<=[A-Za-z])(?=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af])"
 )
 """Chinese, Japanese and Korean have no blank between a word and a letter."""
-_BOX = re.compile(
-    r"\\?\b(?:boxed|fbox)\s?\{((?:[^{}]|\{[^{}]{0,200}\}){1,300})\}|\\(?:boxed|fbox)\s{1,3}(?=[^\s{])([^\s$]{1,80})"
-)
-_BOXES = 20
-"""How many boxes are looked into, the last ones."""
 _LABEL = r"[(\[]?(?<![\w'\u2019])(?P<label>[A-Za-z])(?![\w'\u2019]|\.\w|-\w)[)\]]?"
 _NOUN = r"(?:(?:the\s)?(?:option|choice|letter|answer)\s{0,2}[:#]?\s{0,2})?"
 _SURELY = r"(?:(?:clearly|indeed|therefore|thus|definitely|most\slikely|probably|then|also)\s)?"
-_IS = r"(?:is|ist|est|es|\u00e8|\u00e9|would\sbe|should\sbe|must\sbe|has\sto\sbe|will\sbe)"
+_IS = r"(?:is|ist|lautet|can\sonly\sbe|est|es|\u00e8|\u00e9|would\sbe|should\sbe|must\sbe|has\sto\sbe|will\sbe)"
 _IS_ASIAN = r"[\u662f\u4e3a\u70ba\u306f\uc740\ub294]"
 _ANSWER_IS = (
-    r"(?:\b(?:answer|ans|solution|choice|option|letter|correct|antwort|r[e\u00e9]ponse|respuesta|risposta|resposta"
+    r"(?:\b(?:answer|ans|l\u00f6sung|solution|choice|option|letter|correct|antwort|r[e\u00e9]ponse|respuesta|risposta|resposta"
     r"|odpowied\u017a|\u043e\u0442\u0432\u0435\u0442)|\u7b54\u6848|\u9009\u9879|\u6b63\u89e3|\u7b54\u3048|\uc815\ub2f5|\ub2f5)"
     r"(?:\s(?:to|for|of|here)\b[^.\n:]{0,40}?|\scor+[a-z]{2,6}\b)?"
-    rf"(?:\s{{0,3}}(?:(?<!\w){_IS}(?!\w)|(?<=\w){_IS_ASIAN}|:|=>?|->|[\u2192\u21d2\u2013\u2014-])){{1,3}}"
+    rf"(?:\s{{0,3}}(?:(?<!\w){_IS}(?!\w)|['\u2019]s\b|(?<=\w){_IS_ASIAN}|:|=>?|->|[\u2192\u21d2\u2013\u2014-])){{1,3}}"
     rf"\s{{0,3}}{_SURELY}(?:not\s[(]?[A-Z][)]?,?\s(?:but|rather)\s)?{_NOUN}{_LABEL}"
 )
 _IS_CORRECT = (
-    rf"{_LABEL}(?:\s?\([^()\n]{{1,80}}\))?\s{{1,3}}(?:seems|looks|was|were|{_IS})\s(?:(?:indeed|clearly|also|the|a|only)\s){{0,3}}"
+    rf"{_LABEL}(?:\s?\([^()\n]{{1,80}}\))?\s{{1,3}}(?:seems|looks|was|were|{_IS})\s(?:(?:indeed|clearly|also|the|a|my|final|only)\s){{0,3}}"
     r"(?:correct|right|best|true|proper|answer)\b(?!\s?\?)"
 )
 _STATED = tuple(
     re.compile(pattern, re.IGNORECASE | re.MULTILINE)
     for pattern in (
         _ANSWER_IS,
-        rf"\b(?:choos(?:e|ing)|chose|select(?:ing)?|pick(?:ing)?|go(?:ing)?\swith|opt\sfor|say|guess(?:\sis)?)\s{{1,3}}{_NOUN}{_LABEL}",
-        rf"(?<![\u4e0d\u522b])\u9009\u62e9?\s?:?\s?{_LABEL}",
+        rf"\b(?:choos(?:e|ing)|chose|select(?:ing)?|pick(?:ing)?|go(?:ing)?\swith|went\swith|opt\sfor|say|guess(?:\sis)?)[:,]?\s{{1,3}}{_NOUN}{_LABEL}",
+        rf"(?<![\u4e0d\u522b])[\u9009\u9078]\u62e9?\s?:?\s?{_LABEL}",
         rf"\b(?:(?:it|that|this)\s{_IS}|it's|so|thus|hence|therefore|i\sthink)[,:]?\s{_SURELY}{_NOUN}{_LABEL}(?=\W{{0,5}}$)",
         _IS_CORRECT,
+        rf"{_LABEL}\s(?:remains|is\sleft)(?=\W*$)",
+        rf"\bcan\sonly\sbe\s{_NOUN}{_LABEL}",
     )
 )
 _NAMED = tuple(
@@ -82,15 +82,15 @@ _SHORT = 80
 """Characters of an answer in which one letter may stand among words that say nothing else."""
 _LEFT_ASIDE = re.compile(rf"\b(?:not|instead\sof|rather\sthan)\s{_NOUN}[(]?{_LETTER.pattern}", re.IGNORECASE)
 _SAYS_NOTHING = re.compile(
-    r"(?!is\b)(?:[\W\d]|\b(?:i|i'd|i'll|i'm|it'?s|that'd|that's|am|as|be|because|best|but|certainly|choice|choose|chosen"
-    r"|clearly|correct|definitely|evidently|fits|for|go|going|guess|have|here|is|it|just|letter|likely|matches|most|must"
+    r"(?!is\b)(?:[\W\d]|\b(?:i|answer|i'd|i'll|i'm|it'?s|that'd|that's|am|as|be|because|best|but|certainly|choice|choose|chosen"
+    r"|clearly|correct|definitely|evidently|final|fits|for|go|going|guess|have|here|is|it|just|letter|likely|matches|most|must"
     r"|my|obviously|of|one|only|option|pick|probably|right|select|should|so|sure|surely|that|the|therefore|think|this"
     r"|thus|true|we|will|with|would)\b)*",
     re.IGNORECASE,
 )
 _ALONE = re.compile(r"\W*(?P<said>(?:\w+ )?answer\W+)?(?P<label>[A-Za-z])\W*", re.IGNORECASE)
 _AT_START = re.compile(
-    r"\W{0,4}?(?:\((?P<round>[A-Za-z])\)|\[(?P<square>[A-Za-z])\]|(?P<bare>[A-Za-z])(?P<mark>[).:]|,(?=\s(?:because|since)\b)))(?=\s|$)"
+    r"\W{0,4}?(?:\((?P<round>[A-Za-z])\)|\[(?P<square>[A-Za-z])\]|(?P<bare>[A-Za-z])(?P<mark>[).:]|,(?=\s(?:because|since)\b)|(?=\s*$)))(?=\s|$)"
 )
 
 
@@ -104,11 +104,11 @@ class ChoiceOptions(Section):
 class Choice(AnswerScorer[ChoiceOptions]):
     r"""1 when the answer names the gold label, else 0.
 
-    Understood are a label alone (`B`, `(B)`, `B.`, `**B**`, also as the last line), in `\boxed{}`, in a sentence such
-    as `Answer: B`, `the correct option is B` or `B is correct` (the last one counts), at the start of the first or
-    last paragraph, as the only `option B` or `(B)`, and the text of a listed option. An answer that could mean two
-    (`A or B`, `A/B`), takes its label back (`not B`), supposes it (`if B is correct`) or only repeats the options
-    chooses none.
+    Understood are a label alone (`B`, `(B)`, `B.`, `**B**`, also as the first or last line), in `\boxed{}`, in a
+    sentence such as `Answer: B`, `the correct option is B` or `B is correct` (the last one counts), at the start of
+    the first or last paragraph, as the only `option B` or `(B)`, and the text of a listed option. An answer that
+    could mean two (`A or B`, `A/B`), takes its label back (`not B`), supposes it (`if B is correct`) or only
+    repeats the options chooses none.
     """
 
     name = "choice"
@@ -151,16 +151,16 @@ def read_label(answer: str, listed: Mapping[str, str], labels: str) -> str | Non
     if len(answer) > _HEAD + _TAIL:
         answer = f"{answer[:_HEAD]}\n\n{answer[-_TAIL:]}"
     parts, end = list[str](), 0
-    for box in [*_BOX.finditer(answer)][-_BOXES:]:
-        inside = box[1] or box[2]
+    for start, after, inside in reversed([*boxes(answer)]):
         chosen = _Reading(inside, listed, labels).label()
-        parts += answer[end : box.start()], f" answer: ({chosen}) " if chosen else f" answer: {inside} "
-        end = box.end()
+        parts += answer[end:start], f" answer: ({chosen}) " if chosen else f" answer: {inside} "
+        end = after
     return _Reading("".join((*parts, answer[end:])), listed, labels).label()
 
 
 def _clean(text: str) -> str:
-    text = _MARKUP.sub("", _WRAPPED.sub(r"\2\3", normalize("NFKC", one_form(text)))).strip()
+    text = normalize("NFKC", one_form(text).translate(_FILLED))
+    text = _MARKUP.sub("", _WRAPPED.sub(r"\2\3", text)).strip()
     return text if text.isascii() else _BESIDE_ASIAN.sub(" ", text)
 
 
@@ -354,7 +354,9 @@ class _Reading:
         found = OR_BEHIND.match(rest)
         if found is None:
             return label
-        other = next((name for name in ("and", "next", "first", "maybe", "also") if found[name]), None)
-        if other is None or DENIED_BEHIND.match(rest, found.end(other)):
-            return label if other else None
+        other = next((name for name in ("and", "next", "first", "beside", "maybe", "also") if found[name]), None)
+        if other is None:
+            return None
+        if DENIED_BEHIND.match(rest, found.end(other)) or ALL_DENIED.match(rest, found.end(other)):
+            return label
         return None if found[other] in set(self.labels) - {label} else label

@@ -3,14 +3,14 @@
 import re
 
 WORD = re.compile(
-    r"[^\S\n]+(?!(?:is|because|since|as|which|with|but|for|or|and|would|fits|not|rather|instead)\b)[^\W\d_]{2,}"
+    r"[^\S\n]+(?!(?:is|because|since|as|which|with|but|for|or|and|would|fits|not|rather|instead|it|my|remains)\b)[A-Za-z\u00c0-\u024f]{2,}"
 )
 """Behind `A` and `I`: they are words."""
 _TO_THE_LABEL = r"(?:(?!\b(?:but|so|and)\b)[^.,;:!?\n]){0,40}\Z"
 SUPPOSED_BEFORE = re.compile(
-    r"(?:\b(?:if|unless|whether|in\scase|(?:provided|given)\sthat|imagine|supposing|assuming)\b"
+    r"(?:\b(?:if(?!\si\s(?:had|have)\sto\b)|unless|whether|in\scase|(?:provided|given)\sthat|imagine|supposing|assuming)\b"
     rf"|(?<!\bi\s)\b(?:suppose|assume)\b|\blet['\u2019]?s\s(?:just\s)?say\b){_TO_THE_LABEL}"
-    r"|\bif\s[^.;!?\n]{1,60}\s(?:had|were)\s(?:(?!\b(?:but|so|hence|thus|therefore)\b)[^.;!?\n]){1,80}\Z",
+    r"|\bif\s(?!i\shad\sto\b)[^.;!?\n]{1,60}\s(?:had|were)\s(?:(?!\b(?:but|so|hence|thus|therefore)\b)[^.;!?\n]){1,80}\Z",
     re.IGNORECASE,
 )
 SUPPOSED_BEHIND = re.compile(r"[^.;!?\n]{0,80}?\bwould\b[^.;!?\n]{0,60}?\b(?:if|unless)\b(?!\si\b)", re.IGNORECASE)
@@ -41,7 +41,12 @@ _AT_ONCE = (
     r"(?:(?:\w{2,6}n['\u2019]t|cannot|fails|contradicts|could|might|may|unless|only\s(?:if|when)"
     r"|wrong|excluded|eliminated)\b|\?|\u662f?[\u4e0d\u9519\u5417])"
 )
-DENIED_BEHIND = re.compile(_IS_WRONG % (_NOT, _AT_ONCE, _NOT), re.IGNORECASE | re.VERBOSE)
+_DENIED = _IS_WRONG % (_NOT, _AT_ONCE, _NOT)
+DENIED_BEHIND = re.compile(_DENIED, re.IGNORECASE | re.VERBOSE)
+ALL_DENIED = re.compile(
+    rf"(?:(?:,\s?|\s)(?:(?:and|or)\s)?[(\[]?(?-i:[A-Z])(?!\w)[)\]]?){{1,6}}(?:{_DENIED})", re.IGNORECASE | re.VERBOSE
+)
+"""Behind the first of several labels, as in `B, C and D are wrong`."""
 OPTION_DENIED_BEHIND = re.compile(_IS_WRONG % (_WRONG, _WRONG, _WRONG), re.IGNORECASE | re.VERBOSE)
 """Behind a label with its option, as in `B) Nice is wrong`; `B) Nice is not big` says something of Nice."""
 TAKEN_BACK = re.compile(
@@ -70,6 +75,7 @@ OR_BEHIND = re.compile(
         )[\s,(]{{0,4}}{_ANOTHER % "and"}
         |[,;.|\s)(]{{1,4}}[(\[]?(?P<next>[A-Z])[)\]]?(?=\s*(?:$|[(,;.|/&!?]))
         |[,;|\s)(]{{1,4}}[(\[]?(?P<first>[A-Z])[)\]]?(?=\s*(?:or|and)\b)
+        |[\s,;]{{0,3}}\((?P<beside>[A-Z])\)
         |[^\n]{{0,80}}?\b(?i:(?:could|might|may|can)(?:\salso)?\sbe|maybe|perhaps|possibly|(?:so|as)\sis)\s
             {_ANOTHER % "maybe"}
         |[^\n]{{0,80}}?{_ANOTHER % "also"}[)\]]?,?\s(?i:(?:is|fits|works|seems|would\sbe)\b,?\s)?

@@ -1,6 +1,7 @@
 """A scorer for results of mathematics, as people and models write them in LaTeX."""
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -17,7 +18,7 @@ _LONGEST = 2000
 _DEEPEST = 8
 """Lists within lists that are compared item by item."""
 _EMPTY_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{\s*\}")
-_EMPHASIS = re.compile(r"\*\*(?!\d)|(?<!\d)\*\*|`|(?<![\w}])__|__(?!\w)|\A\*(?=[^*]+\*\Z)|\*\Z")
+_EMPHASIS = re.compile(r"\*\*(?!\d)|(?<![\w)])\*\*|`|(?<![\w}])__|__(?!\w)|\A\*(?=[^*]+\*\Z)|\*\Z")
 _SAYS = re.compile(
     r"(?i:.*\b(?:answer|result)\b(?:[^\d=$\\]{0,100}\b(?:is|are|equals)\b)?"
     r"|[^\d=$\\]{0,300}\b(?:is|are|equals|gives|get|obtain|so|thus|hence|therefore)\b,?)"
@@ -67,6 +68,10 @@ _FORMS = tuple(
         (r"\\gt(?![A-Za-z])", ">"),
         (r"\u03c0|(?<![A-Za-z\\])pi(?![A-Za-z])", r"\\pi "),
         (r"\u221e|(?<![A-Za-z\\])infinity\b", r"\\infty "),
+        ("\u00b1", r"\\pm "),
+        (r"(?<![A-Za-z\\])(sin|cos|tan|ln|log|exp)(?![A-Za-z])", r"\\\1 "),
+        (r"(?<=[\w)}]) ?(?:\*|\\cdot(?![A-Za-z])|\\times(?![A-Za-z])) ?(?=[A-Za-z(\\])", ""),  # 2*x is 2x
+        (r"(?<![\w)}\]^ ]) ?\+(?=[\d\\])", ""),
         (r"\u222a", r"\\cup "),
         (r"\u2229", r"\\cap "),
         (r"\u2208", r"\\in "),
@@ -87,8 +92,15 @@ _NAMED = re.compile(
     r"(?P<name>\\?[A-Za-z]+(?:_\{\w+\})?(?:\([A-Za-z]\))?|\([A-Za-z](?:;[A-Za-z])+\))(?:=|\\in(?![a-z]))(?P<value>.+)"
 )
 _WORKED_OUT = re.compile(r"(?:[\d.+*/(){}^ -]|\\(?:times|cdot|div))+=(?P<value>[^=]+)")
-_SLASH = re.compile(r"(-?)((?:\d+)?(?:\\[A-Za-z]+(?:\{\w+\})?|[A-Za-z])?)/(\d+|\\[A-Za-z]+|[A-Za-z])")
+_SLASH = re.compile(
+    r"(-?)((?:\d+)?(?:\\[A-Za-z]+(?:\{\w+\})?|[A-Za-z])?|\([^()]+\))/(\d+|\\[A-Za-z]+|[A-Za-z]|\([^()]+\))"
+)
 _FORMULA = re.compile(r"[\\\d=+*/^<>-]")
+_GREEK = {
+    ord(letter): f"\\{name.title() if letter.isupper() else name.lower()} "
+    for letter in map(chr, range(0x391, 0x3CA))
+    if (name := unicodedata.name(letter, "").rpartition(" ")[2].replace("LAMDA", "LAMBDA"))
+}
 _OPENS, _CLOSES = "([{\u2983", ")]}\u2984"
 
 
@@ -160,6 +172,7 @@ def _measured(result: str) -> tuple[str, frozenset[str]]:
 
 def _normal(text: str) -> str:
     text = _WORDS.sub(r"\1", _WORDS.sub(r"\1", text))
+    text = text.translate(_GREEK)
     for pattern, form in _FORMS:
         text = pattern.sub(form, text)
     text = text.strip(";.")
@@ -244,4 +257,6 @@ def _named(text: str) -> tuple[str, str]:
     name, value = (found["name"], found["value"]) if found is not None else ("", text)
     worked_out = _WORKED_OUT.fullmatch(value)
     value = worked_out["value"] if worked_out is not None else value
-    return name, _SLASH.sub(r"\1\\frac{\2}{\3}", value) if _SLASH.fullmatch(value) else value
+    if _SLASH.fullmatch(value):
+        value = _SLASH.sub(r"\1\\frac{\2}{\3}", value).replace("{(", "{").replace(")}", "}")
+    return name, value

@@ -28,6 +28,7 @@ _SIGNS = str.maketrans(
 )
 _VULGAR = re.compile(r"(?P<whole>(?<=\d) ?)?(?P<part>[\u00bc-\u00be\u2150-\u215e])")
 _SUPERSCRIPT = re.compile(r"(?<=[\w)\]}])[\u2070\u00b9\u00b2\u00b3\u2074-\u207b]+")
+_SUBSCRIPT = re.compile(r"(?<=\w)[\u2080-\u2089]+")
 _FRACTION = re.compile(r"\\[dtc]?frac\s?(\{[^{}]{0,200}\}|\w)\s?(\{[^{}]{0,200}\}|\w)")
 _AHEAD = rf"(?=[{CURRENCY}]?(?:\.?\d|\\frac))"
 _FORMS = tuple(
@@ -37,9 +38,10 @@ _FORMS = tuple(
         (r"\\!|\\(?:left|right|[bB]igg?[lr]?|displaystyle)(?![A-Za-z])", ""),
         (r"(?<!\\)\\[,;: ]|~|\\q?quad(?![A-Za-z])", " "),
         (r"\{([, ])\}", r"\1"),
+        (r"\{([^{}]{1,200})\\over(?![A-Za-z])([^{}]{1,200})\}", r"\\frac{\1}{\2}"),
         (r"[^\S\n]{2,}", " "),
         # bold, and what is left of it: a power
-        (r"(?<![\d)])\*\*|\*\*(?!\(?-?\d)", ""),
+        (r"(?<![\d)])(?<!\b[A-Za-z])\*\*|\*\*(?!\(?-?\d)", ""),
         (r"\*\*", "^"),
         (r"(?<!\w)__?(?=\S)|(?<=\w)__?(?![\w{(])", ""),
         # a sign apart from its number
@@ -76,7 +78,7 @@ _NUMBER = re.compile(
         (?:(?P<whole>\d+)[ ]?)?\\frac\{{[ ]?(?P<top>-?{_N})[ ]?\}}\{{[ ]?(?P<bottom>-?{_N})[ ]?\}}
         |(?:(?P<and>\d+)[ ])?(?P<over>{_N})[ ]?/[ ]?(?P<under>{_N})
         |(?P<base>{_N})(?:[ ]?{_exponent("power")}|[eE](?P<e>[-+]?\d{{1,6}})
-            |[ ]?(?:[x*]|\\times|\\cdot)[ ]?10{_exponent("ten")})?
+            |[ ]?(?:[xX*]|\\times|\\cdot)[ ]?10{_exponent("ten")})?
     )
     (?P<odd>[ ]?/[ ]?\d[\d/.]*|\^(?:\{{[^{{}}]{{0,50}}\}}|\S{{0,10}})|[eE]\d|\u0305)?
     (?P<many>(?:[ -]?(?i:hundred|thousand|million|billion|trillion)s?(?![\w-])){{1,3}})?
@@ -99,6 +101,7 @@ class Number(NamedTuple):
 def plain(text: str) -> str:
     """A text with its numbers written in one way: signs in front, no groups of digits, `^` for powers."""
     text = _VULGAR.sub(lambda found: ("" if found["whole"] is None else " ") + normalize("NFKC", found["part"]), text)
+    text = _SUBSCRIPT.sub(lambda found: f"_{{{normalize('NFKC', found[0])}}}", text)
     text = _SUPERSCRIPT.sub(lambda found: f"^{{{normalize('NFKC', found[0])}}}", one_form(text)).translate(_SIGNS)
     for form, instead in _FORMS:
         text = form.sub(instead, text)

@@ -25,10 +25,10 @@ _UNIT = (
     r"(?P<unit>[ ]?(?!(?:and|und|et|y|or|is|are|equals|gives|makes|answer)\b)"
     rf"(?:[^\W\d_]{{1,15}}(?![^\W\d_])|°[CF]?|[%{CURRENCY}])(?:[/^][\w{{}}^-]{{1,8}})?)?"
 )
-_NEXT = rf"[ ]?(?:\b[A-Za-z]_?\w?[ ]?=[ ]?)?[{CURRENCY}]?"
+_NEXT = rf"[ ]?(?:\b[A-Za-z](?:_?\w?|_\{{\w{{1,5}}\}})[ ]?=[ ]?)?[{CURRENCY}]?"
 _EITHER = re.compile(
     rf"""{_UNIT}(?:
-        [\s?!.,;()*$]*\b(?:or|to|through|thru|until|till|versus|vs|of|by|plus|times|over|choose|mod|oder|bis|ou)\b
+        [\s?!.,;()*$]*\b(?:or|to|through|thru|until|till|versus|vs|of|by|per|plus|times|over|choose|mod|oder|bis|ou|a|\u00e0)\b
             [\s,(:*$.]*
             (?:up[ ]to|about|maybe|perhaps|possibly|even|rather|is[ ]it|also)?
         |[ ,;(]+(?:maybe|perhaps|possibly|vielleicht|(?:and[ ]|but[ ])?not|rather[ ]than|instead[ ]of|out[ ]of)\b
@@ -44,6 +44,9 @@ _MEASURE = re.compile(
     re.IGNORECASE,
 )
 """Of an amount that has several numbers, as in `5 ft 10 in`."""
+_EQUALS = re.compile(rf"{_MEASURE.pattern} ?=.*", re.IGNORECASE | re.DOTALL)
+_PER = re.compile(r"(?:(?<=\w)( per )|(?<=[^\W\d_])(/))10{1,6}(?= [^\W\d_])")
+"""A number in a unit, as in `5 litres per 100 km`."""
 _AGAIN = re.compile(rf"{_UNIT} ?\((?:or|=|\u2248|~|about|approx\w*\.?|i\.e\.,?)?{_NEXT}", re.IGNORECASE)
 """Between a number and the same one in brackets, in another form or unit."""
 _BARE = re.compile(r" ?\( ?")
@@ -59,7 +62,8 @@ _BEFORE = re.compile(
         |frac\{{|\}}\{{
         |[\w)\]}}]\$?[-+*/^](?![ ])|\w[ ][+*/^][ ]|[)\]}}][ ][-+*/^][ ]    # a dash behind a word may be a colon
         |(?:{_SYMBOL}|(?<![A-Za-z\\])[A-Za-z])[ ]?[-+/^][ ]?
-        |\b(?i:than(?:[ ]or[ ]equal[ ]to)?|at[ ](?:least|most)|up[ ]to|over|under|above|below|not|base|p?mod)
+        |\b(?i:than(?:[ ]or[ ]equal[ ]to)?|at[ ](?:the[ ])?(?:very[ ])?(?:least|most)|up[ ]to|over|under|above|below
+            |not|base|p?mod)
     )[ ]?[$]?\Z""",
     re.VERBOSE,
 )
@@ -71,8 +75,9 @@ _BEHIND = re.compile(
         |-?\b(?i:dozens?|squared|cubed|factorial|halves|thirds|(?:ten|hundred|thousand|million|billion)ths?
             |milli(?:on|ard|\u00f3n)\w*|millones|mil|mln|mio|mrd|bn|mn|tn|lakhs?|crores?
             |(?:\w+[ ])?(?:below[ ]zero|or[ ](?:more|less|fewer|greater|higher|lower|above|below|over|under)
-                |and[ ](?:a|one|three)[ -](?:half|third|quarters?)))\b(?!-)
-    )|_[{{\w]|(?:[abcxyz]{{2,3}}|bn|mn|tn|mio|mrd|mln)(?![A-Za-z])""",
+                |and[ ](?:a|one|three)[ -](?:half|third|quarters?)
+                |at[ ](?:the[ ])?(?:very[ ])?(?:most|least)|max(?:imum)?|minimum|tops))\b(?!-)
+    )|_[{{\w]|-?ish\b|(?:[abcxyz]{{2,3}}|bn|mn|tn|mio|mrd|mln)(?![A-Za-z])""",
     re.VERBOSE,
 )
 """Beside a number that is part of another value: it stands for two, for a bound, or in a formula."""
@@ -168,7 +173,7 @@ def _read(text: str, place: int) -> tuple[str, list[Number], int]:
         return text, [], 0
     middle = digit.start() if place == 0 else len(text) - digit.start()
     text = text[max(0, middle - _NEAR) : middle + _NEAR]
-    text = with_points(plain(_TAG.sub(r" \1 ", _WORDS.sub(r"\1", text))))
+    text = _PER.sub(r"\1\2", with_points(plain(_TAG.sub(r" \1 ", _WORDS.sub(r"\1", text)))))
     return text, (found := numbers(text)), place % len(found) if found else 0
 
 
@@ -182,6 +187,8 @@ def _joined(text: str, one: Number, other: Number, *, last: bool) -> bool:
     """Whether two neighbours are said as one range, sum or choice; `last`: the second one is that which counts."""
     between = text[one.end : other.start]
     if len(between) > _FAR:
+        return False
+    if _EQUALS.fullmatch(between):
         return False
     if _EITHER.fullmatch(between):
         return True

@@ -2,15 +2,15 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from typing import ClassVar
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from etude.config import Section
 from etude.envs.scorers.answer_scorer import MISSING, AnswerScorer, Judge, accepted, graded
 from etude.envs.splits import forms
-from etude.errors import BoundaryError, ConfigError, DataError
+from etude.errors import BoundaryError, DataError
 from etude.records import Score, Task, Trajectory
 from etude.timed_regex import Matcher
 
@@ -29,6 +29,15 @@ class RegexOptions(Section):
     """Most CPU time one match may take. A match that takes longer leaves the attempt without a score, since
     that depends on the machine."""
 
+    @field_validator("pattern")
+    @classmethod
+    def _compiles(cls, value: str) -> str:
+        try:
+            re.compile(value)
+        except re.error as error:
+            raise ValueError(f"is not a regular expression: {error}") from None
+        return value
+
 
 class Regex(AnswerScorer[RegexOptions]):
     """1 when the answer matches, else 0. Matching happens in a process of its own, which is ended at the limit."""
@@ -37,21 +46,9 @@ class Regex(AnswerScorer[RegexOptions]):
     options_type = RegexOptions
     checks_gold = False
 
-    def __init__(self, options: RegexOptions | None = None) -> None:
-        super().__init__(options)
+    def __init__(self, options: RegexOptions | None = None, judge: Callable[[], Judge] | None = None) -> None:
+        super().__init__(options, judge)
         self._matcher = Matcher(self.options.seconds)
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
-        """As for all scorers; the pattern is compiled, so that a broken one is found at once."""
-        scorer = super().from_options(options, where, judge)
-        try:
-            re.compile(scorer.options.pattern)
-        except re.error as error:
-            raise ConfigError(
-                f"{where}: pattern = {scorer.options.pattern!r}: {error}", hint="fix the regular expression"
-            ) from None
-        return scorer
 
     @property
     def needs_gold(self) -> bool:

@@ -22,6 +22,7 @@ _PUNCTUATION = re.compile(
     [!-/:-@\[-`{-~]""",
     re.VERBOSE,
 )
+_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb", '\'\'"""""')
 _MINUS = re.compile(r"\u2212(?=[$€£¥₹]?[.\d])")
 
 
@@ -34,8 +35,8 @@ class TextOptions(Section):
     """Ignore white space at the ends, how much and which of it there is between words, and signs that are not seen;
     False compares them as they are."""
     punctuation: bool = False
-    """Ignore ASCII punctuation, except the signs, points and bars of numbers, and those that end a name: `-5` is not
-    `5`, nor `1.5` `15`, nor `C++` `C`."""
+    """Ignore ASCII punctuation and quotation marks, except the signs, points and bars of numbers, and those that end
+    a name: `-5` is not `5`, nor `1.5` `15`, nor `C++` `C`."""
     articles: bool = False
     """Ignore the English articles a, an and the."""
     answer_after: str = ""
@@ -61,7 +62,7 @@ class TextOptions(Section):
         if self.casefold:
             text = text.casefold()
         if self.punctuation:
-            text = _PUNCTUATION.sub("", _MINUS.sub("-", text))
+            text = _PUNCTUATION.sub("", _MINUS.sub("-", text.translate(_QUOTES)))
         if self.articles:
             text = _ARTICLES.sub(" ", text)
         return " ".join(text.split()) if self.whitespace else text

@@ -1,4 +1,4 @@
-"""Becoming another program."""
+"""Becoming another program, and the descriptors that bubblewrap gets by their number."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
+FILTER, STATUS = 20, 21
+"""Descriptors of bubblewrap: the filter of system calls, to be read; where it writes how the program ended."""
 NOT_STARTED = 127
 """Exit code of a program that cannot be run, as shells have it."""
 
@@ -76,3 +78,22 @@ def _forget_locale() -> None:
             given = file.read().split(b"\0")
         if not any(line.startswith(b"LC_CTYPE=") for line in given):
             os.environ.pop("LC_CTYPE", None)
+
+
+def hand(status: int, filter: bytes) -> None:
+    """Puts both in their places, in the process that becomes the sandbox."""
+    os.dup2(status, STATUS)
+    if filter:
+        memory = os.memfd_create("filter")
+        os.write(memory, filter)
+        os.lseek(memory, 0, os.SEEK_SET)
+        os.dup2(memory, FILTER)
+
+
+def started(status: int) -> bool:
+    """Whether the sandbox, which has ended, ran the program: only then it writes an exit code."""
+    os.set_blocking(status, False)
+    try:
+        return b'"exit-code"' in os.read(status, 65536)
+    except BlockingIOError:
+        return False

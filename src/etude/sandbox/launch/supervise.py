@@ -22,11 +22,8 @@ import signal
 import sys
 import time
 
-from .descriptors import hand, started
-from .disk import size
-from .execute import NOT_STARTED, become, said_by
-from .group import ControlGroup
-from .processes import Process, below, resident
+from .execute import NOT_STARTED, become, hand, said_by, started
+from .processes import Process, below, resident, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +51,6 @@ def main(orders: dict[str, Any], argv: list[str]) -> int:
     if os.getppid() != orders["parent"]:
         return 1
     orders["parent"] = os.getpid()
-    orders["group"] = ControlGroup(orders["group"], orders["memory_mb"] * _MB)
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     supervisor = os.fork()
     if supervisor:
@@ -168,7 +164,7 @@ class _Supervisor:
         """Waits until there may be news, and looks: which limit was broken, or nothing."""
         self.ear.wait(min(_TICK, deadline - time.monotonic()))
         self.reap()
-        return self._ended_by_kernel() if self.status is not None else self._breach()
+        return "" if self.status is not None else self._breach()
 
     def _ask_to_end(self) -> bool:
         """SIGTERM to all but the sandbox itself. False while there is nobody else: the program is still to start."""
@@ -200,10 +196,7 @@ class _Supervisor:
                 return "disk limit"
             # In large folders counting takes long: not most of the time.
             self._disk_at = began + max(_DISK_TICK, 10 * (time.monotonic() - began))
-        return self._ended_by_kernel()
-
-    def _ended_by_kernel(self) -> str:
-        return "memory limit" if self.orders["group"].exceeded() else ""
+        return ""
 
     def sweep(self, adopted: bool) -> int:
         """Kills all that is left; how many could not be. A group is killed at once, so that forking does not help."""
@@ -219,7 +212,6 @@ class _Supervisor:
             if not adopted:
                 _kill_group(self.child)  # orphans are found by their group only
             if not self.reap() or (not adopted and not left):
-                self.orders["group"].close()
                 return 0
             if time.monotonic() > deadline:
                 return left
@@ -284,7 +276,6 @@ def _start(argv: list[str], orders: dict[str, Any], tell: int) -> int:
         _limit(resource.RLIMIT_NOFILE, 8192)
         _limit(resource.RLIMIT_NPROC, tasks + _THREADS * orders["processes"] + _MARGIN)
         os.chdir(orders["workspace"])
-        orders["group"].enter()
         if orders["spare"]:
             hand(tell, orders["filter"])
         become(argv)

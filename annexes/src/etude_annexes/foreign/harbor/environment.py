@@ -1,23 +1,29 @@
 """Task folders of harbor as an environment: attempts work in our sandbox, and their own tests score them there."""
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from pydantic import Field
 
+from etude.agents.shell import readable_folders, with_programs
 from etude.config import parse
-from etude.envs.scorers.answer_scorer import Judge, ScoredEnvironment
-from etude.envs.sources import Sources
+from etude.envs.scorers.answer_scorer import ScoredEnvironment
+from etude.envs.sources import ReadEnvironment, Sources
 from etude.envs.splits import check_splits
 from etude.errors import ConfigError, DataError
 from etude.readable import counted
-from etude.records import Split, Task
+from etude.records import Task
 from etude.sandbox import Sandbox, find_sandbox
 from etude_annexes.foreign.harbor.image import in_its_image
-from etude_annexes.foreign.harbor.plain import NeedsImage
-from etude_annexes.foreign.harbor.task_folder import TOML, TaskFolder, find_folders, read_folder, without_toml
+from etude_annexes.foreign.harbor.task_folder import (
+    TOML,
+    NeedsImage,
+    TaskFolder,
+    find_folders,
+    read_folder,
+    without_toml,
+)
 from etude_annexes.foreign.harbor.verifier import HarborScorer, Machine, place_of
 
 _PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -43,7 +49,7 @@ class HarborConfig(Sources):
     """Use Docker, where it is there, for the tasks that need an image."""
 
 
-class HarborEnvironment(ScoredEnvironment):
+class HarborEnvironment(ReadEnvironment, ScoredEnvironment):
     """Tasks from task folders. Each is read once, at construction.
 
     Raises ConfigError: a setting is wrong, or there is neither bubblewrap nor Docker; DataError: a folder is missing,
@@ -66,21 +72,6 @@ class HarborEnvironment(ScoredEnvironment):
         if self._unfit and not (config.skip_unfit and splits["train"] and splits["val"]):
             raise self._refused()
         self._warnings = (*check_splits(splits["train"], splits["val"], splits["test"], names=files), *self._doubts())
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
-        """The environment for the settings of the `env` section."""
-        del judge
-        return cls(options, where=where)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Which tasks were left out, and which have no solution, besides what is doubtful about all tasks."""
-        return self._warnings
-
-    def tasks(self, split: Split) -> tuple[Task, ...]:
-        """All tasks of a split, always in the same order."""
-        return self._tasks[split]
 
     def fingerprint(self) -> str:
         """That of the tests."""
@@ -150,13 +141,8 @@ class HarborEnvironment(ScoredEnvironment):
 
 
 def _machine(config: HarborConfig, where: str, sandbox: Sandbox | None) -> Machine:
-    readable = tuple(Path(os.path.abspath(os.path.expanduser(name))) for name in config.readable)
-    for name, folder in zip(config.readable, readable, strict=True):
-        if not folder.is_dir():
-            raise ConfigError(f"{where}.readable: {name!r} is not a folder", hint="leave it out, or correct it")
-    sandbox = sandbox or find_sandbox()
-    path = os.pathsep.join([*(str(folder / "bin") for folder in readable), _PATH])
-    machine = Machine(sandbox, readable, path, config.network, config.docker)
+    readable, sandbox = readable_folders(config.readable, where), sandbox or find_sandbox()
+    machine = Machine(sandbox, readable, with_programs(readable, _PATH), config.network, config.docker)
     if not sandbox.moves and isinstance(machine.engine, str):
         raise ConfigError(
             f"{where}: {_cannot_move(sandbox)}",

@@ -11,8 +11,7 @@ from etude.records import File, digest
 from etude.sandbox import Box, Limits, NotKept, Workspace, run
 from etude.sandbox.docker import Docker, Engine
 from etude.sandbox.sandbox import SandboxError
-from etude_annexes.foreign.harbor.plain import OURS, has_room
-from etude_annexes.foreign.harbor.task_folder import TaskFolder
+from etude_annexes.foreign.harbor.task_folder import OURS, TaskFolder, has_room
 
 _PULL_SECONDS = 3600.0
 _TRIAL = Limits(seconds=60)

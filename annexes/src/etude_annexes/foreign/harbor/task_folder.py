@@ -1,11 +1,13 @@
 """Reading a task folder, in the schema that harbor publishes (task.toml, versions 1.x)."""
 
+import os
 import re
+import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
 
 from pydantic import Field, JsonValue, ValidationError, field_validator
 
@@ -14,7 +16,6 @@ from etude.errors import DataError
 from etude.records import File
 from etude.records.record import Lenient
 from etude.sandbox import Limits
-from etude_annexes.foreign.harbor.plain import NeedsImage, plain_start
 
 TOML = "task.toml"
 TEST = "test.sh"
@@ -26,6 +27,13 @@ _INSTALLS = re.compile(
     r"|\b(?:uvx|npx|pipx)\s|\bgit\s+clone\b|\b(?:curl|wget)\s(?!.*(?:localhost|127\.0\.0\.1))"
 )
 """Usual commands that fetch something from the network."""
+
+PLAIN = frozenset({"debian", "python", "ubuntu"})
+"""Images that stand for the programs of this machine."""
+OURS = frozenset({"dev", "logs", "proc", "solution", "sys", "tests"})
+"""Folders below / that hold something else wherever a task runs."""
+_SYSTEMS = OURS | {"bin", "etc", "lib", "lib32", "lib64", "nix", "run", "sbin", "usr", "var"}
+"""Those that hold something else in the sandbox."""
 
 
 class _Verifier(Lenient):
@@ -78,6 +86,13 @@ class _Toml(Lenient):
         return value
 
 
+class Allowance(NamedTuple):
+    """What a script may use: variables of its own, besides those of the task, and its limits."""
+
+    env: Mapping[str, str]
+    limits: Limits
+
+
 @dataclass(frozen=True)
 class TaskFolder:
     """One task, read from its folder."""
@@ -99,12 +114,10 @@ class TaskFolder:
     env: Mapping[str, str]
     """Variables of everything that runs in the environment."""
     tests: Mapping[str, File]
-    test_env: Mapping[str, str]
-    test_limits: Limits
+    testing: Allowance
     solution: Mapping[str, File]
     """Empty where there is no solve.sh."""
-    solution_env: Mapping[str, str]
-    solution_limits: Limits
+    solving: Allowance
 
 
 def find_folders(top: Path, where: str) -> list[Path]:
@@ -164,11 +177,11 @@ def read_folder(folder: Path, id: str, *, network: bool) -> TaskFolder:
         build_seconds=given.build_timeout_sec,
         env=given.env,
         tests=tests,
-        test_env=toml.verifier.env,
-        test_limits=Limits(seconds=toml.verifier.timeout_sec, **memory),
+        testing=Allowance(toml.verifier.env, Limits(seconds=toml.verifier.timeout_sec, **memory)),
         solution=solution,
-        solution_env=toml.solution.env,
-        solution_limits=Limits(seconds=toml.agent.timeout_sec or toml.verifier.timeout_sec, **memory),
+        solving=Allowance(
+            toml.solution.env, Limits(seconds=toml.agent.timeout_sec or toml.verifier.timeout_sec, **memory)
+        ),
     )
 
 
@@ -236,3 +249,37 @@ def _text(data: bytes, what: str) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         raise DataError(f"{what} is not UTF-8 text", hint="save it as UTF-8") from None
+
+
+class NeedsImage(DataError):
+    """A task needs an image of its own, and with it Docker."""
+
+
+def plain_start(dockerfile: File, where: str) -> str:
+    """The working directory of a task that needs no image. Raises NeedsImage: a line is none of FROM, one WORKDIR and
+    CMD, or asks for more than this machine has; names `where` and quotes the line."""
+    place, workdir = f"{where}, environment/Dockerfile", ""
+    for number, line in enumerate(dockerfile.data.decode("utf-8", "replace").splitlines(), 1):
+        known = not line.strip() or line.lstrip().startswith("#")
+        match line.split():
+            case ["FROM", image]:
+                known = not workdir and image.partition(":")[0] in PLAIN
+            case ["WORKDIR", path]:
+                known = not workdir and has_room(path, _SYSTEMS)
+                workdir = path
+            case ["CMD", *_]:
+                known = True
+            case _:
+                pass
+        if not known:
+            raise NeedsImage(f"{place}, line {number}, {line.strip()[:200]!r}: this needs an image")
+    if not workdir:
+        raise NeedsImage(f"{place}: without WORKDIR it needs an image")
+    return workdir
+
+
+def has_room(path: str, taken: Collection[str]) -> bool:
+    """Whether a workspace can be put at this path, which must not hide the temporary files nor any of `taken`."""
+    top = PurePosixPath(path).parts[1:2]
+    hides = Path(tempfile.gettempdir()).is_relative_to(path)
+    return path.startswith("/") and bool(top) and top[0] not in taken and not hides and os.path.normpath(path) == path

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -12,21 +12,11 @@ from etude.envs.grading import files_afterwards, tail
 from etude.errors import BoundaryError, DataError
 from etude.protocols import Scorer
 from etude.records import File, Place, Score, Task, Trajectory, canonical, digest
-from etude.sandbox import Box, Finished, Limits, NotKept, Sandbox, Workspace, run
+from etude.sandbox import Box, Finished, NotKept, Sandbox, Workspace, run
 from etude.sandbox.docker import Engine, find_engine, in_image
-from etude_annexes.foreign.harbor.task_folder import SOLVE, TEST, TaskFolder
+from etude_annexes.foreign.harbor.task_folder import SOLVE, TEST, Allowance, TaskFolder
 
 _MOST_REWARD_BYTES = 1_000_000
-
-
-@dataclass(frozen=True)
-class Script:
-    """What is run for a task."""
-
-    argv: Sequence[str]
-    limits: Limits
-    env: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Variables of its own, besides those of the task."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +37,9 @@ class Machine:
         return find_engine() if self.docker else "env.docker is false"
 
     async def run(
-        self, script: Script, workspace: Workspace, folder: TaskFolder, more: Mapping[str, Path] | None = None
+        self, script: str, allowed: Allowance, workspace: Workspace, folder: TaskFolder, more: Mapping[str, Path]
     ) -> Finished:
         """Run a script over the workspace, which is found at the task's own path; so are the folders of `more`."""
-        more = more or {}
         sandbox, readable, path = self.sandbox, self.readable, {"PATH": self.path}
         if folder.image:  # with its own programs
             sandbox, readable, path = in_image(folder.image, self.engine), (), {}
@@ -63,11 +52,11 @@ class Machine:
         )
         enter = ["/bin/sh", "-c", 'cd -- "$0" && exec "$@"', folder.workdir]
         return await run(
-            [*enter, *script.argv],
+            [*enter, script],
             box=box,
-            limits=script.limits,
+            limits=allowed.limits,
             sandbox=sandbox,
-            env={**workspace.env, **folder.env, **script.env, **path},
+            env={**workspace.env, **folder.env, **allowed.env, **path},
         )
 
 
@@ -89,14 +78,17 @@ class HarborScorer(Scorer):
     def fingerprint(self) -> str:
         """The tests of all tasks, the reward that counts, and whether there is a network."""
         tests = {
-            id: [digest({path: [file.data.hex(), file.executable] for path, file in one.tests.items()}), one.test_env]
+            id: [
+                digest({path: [file.data.hex(), file.executable] for path, file in one.tests.items()}),
+                one.testing.env,
+            ]
             for id, one in sorted(self._folders.items())
         }
         return canonical([self.name, digest(cast("dict[str, Any]", tests)), self._reward, self._machine.network])
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
         """The reward. Raises BoundaryError: there is none, not even without the attempt."""
-        folder = self._folder(task)
+        folder = self._folders[task.id]
         try:
             return await self._score(task, trajectory)
         except BoundaryError as error:
@@ -109,16 +101,15 @@ class HarborScorer(Scorer):
     async def check_solution(self, task: Task) -> None:
         """Solve the task as its author does, and score that, unless the settings say not to. Raises DataError: it has
         not full marks."""
-        if self.tries_solutions and self._folder(task).solution:
+        if self.tries_solutions and self._folders[task.id].solution:
             await self._solve(task)
 
     async def _solve(self, task: Task) -> None:
-        folder = self._folder(task)
+        folder = self._folders[task.id]
         with Workspace() as workspace:
             workspace.fill(task.files)
             place = {"/solution": _put(workspace.folder / "solution", folder.solution), "/logs": _logs(workspace)}
-            script = Script([f"/solution/{SOLVE}"], folder.solution_limits, folder.solution_env)
-            done = await self._machine.run(script, workspace, folder, place)
+            done = await self._machine.run(f"/solution/{SOLVE}", folder.solving, workspace, folder, place)
             try:
                 left = Trajectory(files=workspace.changes())
             except NotKept as error:
@@ -131,7 +122,7 @@ class HarborScorer(Scorer):
             raise self._unsolved(task, f"it scores {score.hard:g}: {tail(done) or score.feedback}")
 
     def _unsolved(self, task: Task, problem: str) -> DataError:
-        folder = self._folder(task)
+        folder = self._folders[task.id]
         why = (
             f"only files in {folder.workdir!r} are kept for the tests, nothing else can be written"
             if folder.image
@@ -142,22 +133,13 @@ class HarborScorer(Scorer):
             hint=f"{why}, or the task is broken: leave it out, or set check_solutions: false",
         )
 
-    def _folder(self, task: Task) -> TaskFolder:
-        try:
-            return self._folders[task.id]
-        except KeyError:
-            raise DataError(
-                f"there is no task folder {task.id!r}", hint="give the tasks of this environment"
-            ) from None
-
     async def _score(self, task: Task, trajectory: Trajectory) -> Score:
-        folder = self._folder(task)
+        folder = self._folders[task.id]
         with Workspace() as workspace:
             workspace.fill(files_afterwards(task, trajectory))
             logs = _logs(workspace)
             place = {"/tests": _put(workspace.folder / "tests", folder.tests), "/logs": logs}
-            script = Script([f"/tests/{TEST}"], folder.test_limits, folder.test_env)
-            done = await self._machine.run(script, workspace, folder, place)
+            done = await self._machine.run(f"/tests/{TEST}", folder.testing, workspace, folder, place)
             if done.over:
                 raise self._broken(f"were ended for their {done.over}")
             reward = self._read(logs / "verifier", done)
