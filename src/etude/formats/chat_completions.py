@@ -22,10 +22,10 @@ from etude.formats.chat_parts import (
     more_of_call,
     text_of,
 )
-from etude.formats.endings import ending_of, ends_well
+from etude.formats.endings import ending_of
 from etude.formats.errors import error_body, error_within
 from etude.formats.events import WAITING, bare_event, dump, is_streamed, load, pieces, read_events
-from etude.formats.opaque import Entries, data_of, opaque, put_back
+from etude.formats.opaque import Entries, data_of, is_thought, opaque, put_back
 from etude.formats.wire import (
     Format,
     SchemaForm,
@@ -142,7 +142,7 @@ def _kept(message: CompletionMessage) -> Opaque | None:
     parts = Entries()
     for part in message.content if isinstance(message.content, list) else ():
         shown = _read_part(part)
-        if shown or part.text is not None:
+        if shown or (part.text is not None and not is_thought(part.type)):
             parts.text("".join(one.text for one in shown if isinstance(one, TextPart)), part.more(PART))
         else:
             parts.item(part.raw)
@@ -200,7 +200,7 @@ def _read_message(message: _Message) -> Message:
 def _read_part(part: ContentPart) -> tuple[TextPart | ImagePart, ...]:
     if part.image_url is not None:
         return image_part(part.image_url if isinstance(part.image_url, str) else part.image_url.get("url"))
-    return as_text(part.text or part.refusal)
+    return () if is_thought(part.type) else as_text(part.text or part.refusal)
 
 
 def _read_call(call: CompletionCall) -> tuple[ToolCall, ...]:
@@ -275,8 +275,7 @@ def _read_reply(body: bytes) -> Reply:
     streamed = is_streamed(body)
     completion = gathered(read_events(body)) if streamed else Completion.model_validate(load(body))
     choice = min(completion.choices or (), key=lambda choice: choice.index, default=CompletionChoice())
-    whole = choice.message is not None and ends_well(choice.finish_reason)
-    if (error := completion.error or choice.error) and not whole:
+    if error := completion.error or choice.error:
         raise error_within(error)
     usage = usage_of_openai(completion.usage)
     ending = ending_of(choice.finish_reason, usage)
@@ -290,7 +289,7 @@ def _read_reply(body: bytes) -> Reply:
     )
     text = said.refusal or text_of(said.content)
     silent = not text.strip() and not calls
-    apart = [name for name in ("reasoning_content", "reasoning") if silent and said.raw.get(name)]
+    apart = [name for name, value in said.raw.items() if silent and value and is_thought(name)]
     return Reply(
         text=text,
         text_in=next(iter(apart), ""),

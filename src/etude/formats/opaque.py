@@ -6,6 +6,7 @@ them.
 """
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, cast
 
@@ -38,6 +39,11 @@ class RawPart(BaseModel):
             for name, value in self.raw.items()
             if name not in known and value is not None and value is not False and value not in ([], {})
         }
+
+
+def is_thought(kind: str) -> bool:
+    """Whether parts of this type are what a model thought, whatever the server calls it."""
+    return re.search("think|thought|reason", kind) is not None
 
 
 class Entries:

@@ -11,7 +11,7 @@ from etude.formats.bills import usage_of_openai
 from etude.formats.endings import Ending, ending_of
 from etude.formats.errors import error_body, error_within
 from etude.formats.events import WAITING, dump, is_streamed, load, named_event
-from etude.formats.opaque import Entries, RawPart, data_of, put_back
+from etude.formats.opaque import Entries, RawPart, data_of, is_thought, put_back
 from etude.formats.response_events import events_of, last_state
 from etude.formats.wire import (
     Format,
@@ -230,6 +230,7 @@ def _read_content(content: str | list[_Part] | None) -> tuple[TextPart | ImagePa
     return tuple(
         shown
         for part in content
+        if not is_thought(part.type)
         for shown in (image_part(part.image_url) if part.image_url else as_text(part.text or part.refusal or ""))
     )
 
@@ -325,15 +326,16 @@ def _read_reply(body: bytes) -> Reply:
     texts: list[str] = []
     refused = False
     entries = Entries()
+    answers = any(item.raw.get("phase") == "final_answer" for item in response.output)
     for item in response.output:
         if item.type == "function_call":
             calls.append(tool_call(len(calls), item.call_id, item.name, item.arguments))
             entries.call(item.more(_KNOWN))
-        elif item.type == "message":
-            parts = item.content if isinstance(item.content, list) else []
-            texts.append("".join(part.text or part.refusal or "" for part in parts))
+        elif item.type == "message" and not (answers and item.raw.get("phase") == "commentary"):
+            said = _read_content(item.content)
+            texts.append("".join(part.text for part in said if isinstance(part, TextPart)))
             entries.text(texts[-1], item.more(_KNOWN))
-            refused = refused or any(part.type == "refusal" for part in parts)
+            refused |= isinstance(item.content, list) and any(part.type == "refusal" for part in item.content)
         else:
             entries.item(item.raw)
     return Reply(
