@@ -1,4 +1,4 @@
-"""What failures of a server mean: the same in every interface that is asked through an SDK."""
+"""What failures of a server mean: the same in every interface that is asked over HTTP."""
 
 import asyncio
 from typing import Any
@@ -9,8 +9,8 @@ from models_doubles import DROP, HANG, Server, http
 from etude.config import ModelSection
 from etude.errors import ModelError, RejectedRequest, RejectedRole, TransientError
 from etude.models.anthropic import AnthropicModel
+from etude.models.http import HttpModel
 from etude.models.openai import OpenAIModel
-from etude.models.sdk import SdkModel
 from etude.records import ChatRequest, user
 from rows import few
 
@@ -19,7 +19,7 @@ INTERFACES = ("chat", "responses", "messages")
 pytestmark = pytest.mark.parametrize("interface", INTERFACES)
 
 
-def a_model(interface: str, server: Server, **settings: Any) -> SdkModel:
+def a_model(interface: str, server: Server, **settings: Any) -> HttpModel:
     values: dict[str, Any] = {"base_url": server.url, "api_key_env": "NO_SUCH_KEY", "timeout": 30, **settings}
     if interface == "messages":
         return AnthropicModel("m", ModelSection(model="anthropic:m", **values))
@@ -53,7 +53,7 @@ async def test_server_errors_are_transient_and_sent_once(interface: str, server:
     error = await failure(interface, server, http(status, refusal(interface, "upstream is down")))
     assert isinstance(error, TransientError)
     assert (str(error), error.rate_limited, error.unreachable) == (f"HTTP {status}: upstream is down", False, False)
-    assert len(server.heard) == 1  # the SDK does not send again behind the budget
+    assert len(server.heard) == 1  # nothing is sent again behind the budget
     assert (await failure(interface, server, http(status, b"no JSON"))).message == f"HTTP {status}: no JSON"
 
 
@@ -73,9 +73,8 @@ async def test_a_refused_key_rejects_the_role_and_names_the_variable(interface: 
 
 async def test_an_unknown_model_rejects_the_role(interface: str, server: Server):
     error = await failure(interface, server, http(404, refusal(interface, "no model m")))
-    address = server.url.removesuffix("/v1") if interface == "messages" else server.url
     assert isinstance(error, RejectedRole)
-    assert str(error) == f"HTTP 404: no model m\nhint: check the model name 'm' and the address {address}"
+    assert str(error) == f"HTTP 404: no model m\nhint: check the model name 'm' and the address {server.url}"
 
 
 async def test_a_silent_server_is_given_up_after_the_timeout(interface: str, server: Server):
@@ -108,8 +107,8 @@ async def test_a_key_is_sent_and_never_shown(interface: str, server: Server, mon
     error = await failure(interface, server, said, api_key_env="TEST_KEY")
     assert error.message == "HTTP 401: bad [redacted:TEST_KEY]"
     assert error.hint == "check the key in TEST_KEY and its account"
-    headers = server.heard[0].headers  # the SDK of Anthropic has two, by its version
-    assert headers.get("x-api-key") == "secret-12345" or headers["authorization"] == "Bearer secret-12345"
+    name, key = ("x-api-key", "secret-12345") if interface == "messages" else ("authorization", "Bearer secret-12345")
+    assert server.heard[0].headers[name] == key
 
 
 async def test_cancelling_a_request_reaches_the_socket(interface: str, server: Server):

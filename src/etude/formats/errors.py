@@ -9,14 +9,18 @@ from etude.formats.events import dump
 
 class ServerError(Exception):
     """The server says what went wrong: with the HTTP `status` that it has, or would have had before the stream began,
-    the server's own names (`codes`) for it, and all that it `said`, where that is more than the message."""
+    the server's own names (`codes`) for it, all that it `said`, where that is more than the message, and the seconds
+    that it asks to `wait`."""
 
-    def __init__(self, status: int, message: str, codes: Iterable[str] = (), said: str = "") -> None:
+    def __init__(
+        self, status: int, message: str, codes: Iterable[str] = (), said: str = "", wait: float | None = None
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.codes = frozenset(codes)
         self.said = said or message
+        self.wait = wait
 
 
 _NO_MONEY = frozenset({"insufficient_quota", "billing_error"})
@@ -34,16 +38,16 @@ _NOT_THERE = frozenset({404, 405, 410})
 """Statuses of an address or a model that is wrong, or gone."""
 
 
-def as_model_error(error: ServerError, wait: float | None, *, account: str, place: str) -> ModelError:
-    """What the error means for the role. The server asked to `wait` this many seconds; `account` is the hint for a
-    refused key or an empty account, `place` that for a model that is not there."""
+def as_model_error(error: ServerError, *, account: str, place: str) -> ModelError:
+    """What the error means for the role. `account` is the hint for a refused key or an empty account, `place` that
+    for a model that is not there."""
     status, message = error.status, error.message
     if status in (401, 402, 403) or error.codes & _NO_MONEY or _NO_CREDIT in message:
         return RejectedRole(message, hint=account)
     if status in _NOT_THERE or "model_not_found" in error.codes or (status == 400 and _NO_MODEL in message):
         return RejectedRole(message, hint=place, no_model=True)
     if status in _TEMPORARY or status >= 500:
-        return TransientError(message, retry_after=wait, rate_limited=status in _TOO_MANY)
+        return TransientError(message, retry_after=error.wait, rate_limited=status in _TOO_MANY)
     return RejectedRequest(message)
 
 

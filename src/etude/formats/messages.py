@@ -1,8 +1,8 @@
 """The Anthropic Messages format."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
@@ -92,10 +92,8 @@ class _Body(BaseModel):
     stream: bool | None = None
 
 
-def write_request(
-    model: str, request: ChatRequest, settings: ModelSection, *, native: Callable[[Data], Data] = dict
-) -> Data:
-    """The body of a request; `native` brings a JSON schema into the form that the server takes."""
+def write_request(model: str, request: ChatRequest, settings: ModelSection) -> Data:
+    """The body of a request."""
     body: Data = {
         "model": model,
         "max_tokens": settings.max_output_tokens,
@@ -109,7 +107,7 @@ def write_request(
     if settings.reasoning_effort is not None:
         body["output_config"] = {"effort": settings.reasoning_effort}
     if request.response_schema is not None:
-        form = {"type": "json_schema", "schema": native(dict(request.response_schema.body))}
+        form = {"type": "json_schema", "schema": _within(request.response_schema.body)}
         body["output_config"] = {**body.get("output_config", {}), "format": form}
     if settings.thinking is not None and "thinking" not in settings.extra_body:  # other kinds have other fields
         body["thinking"] = {"type": "adaptive" if settings.thinking == "on" else "disabled"}
@@ -120,6 +118,28 @@ def write_request(
     if settings.stream:
         body["stream"] = True
     return merge(body, settings.extra_body)
+
+
+_TAKEN = {"$ref", "type", "enum", "const", "description", "title", "format", "required", "additionalProperties"}
+_INNER = {"$defs", "properties", "items", "anyOf", "allOf"}
+"""What a JSON schema may have at the server; further keys, as limits of numbers, become words of the description."""
+
+
+def _within(schema: Any) -> Any:
+    """The schema as the server takes it."""
+    if isinstance(schema, list):
+        return [_within(one) for one in cast(list[Any], schema)]
+    if not isinstance(schema, dict):
+        return schema
+    given = {("anyOf" if name == "oneOf" else name): value for name, value in cast(Data, schema).items()}
+    made = {name: value for name, value in given.items() if name in _TAKEN}
+    for name in _INNER & given.keys():
+        of_names = name in ("$defs", "properties")
+        made[name] = {key: _within(one) for key, one in given[name].items()} if of_names else _within(given[name])
+    if more := {name: value for name, value in given.items() if name not in _TAKEN | _INNER}:
+        limits = ", ".join(f"{name}: {value}" for name, value in more.items())
+        made["description"] = f"{made.get('description', '')} {{{limits}}}".strip()
+    return made
 
 
 def _write_tool(tool: Tool) -> Data:

@@ -89,14 +89,11 @@ class _Body(BaseModel):
 
 ENCRYPTED = "reasoning.encrypted_content"
 """Asks for thoughts in a form that can be sent back, since the server keeps nothing: models that think demand them
-between the calls of tools."""
+between the calls of tools. Models that have none may refuse it."""
 
 
-def write_request(
-    model: str, request: ChatRequest, settings: ModelSection, *, thoughts: bool = True
-) -> dict[str, Any]:
-    """The body of a request. Nothing is kept at the server. Without `thoughts` it is not asked for them in a form
-    that can be sent back, which models that have none may refuse."""
+def write_request(model: str, request: ChatRequest, settings: ModelSection) -> dict[str, Any]:
+    """The body of a request. Nothing is kept at the server."""
     body: dict[str, Any] = {
         "model": model,
         "input": [item for message in request.messages for item in _write_items(message)],
@@ -113,7 +110,7 @@ def write_request(
         body["text"] = {"format": {"type": "json_schema", **schema}}
     if request.tools:
         body["tools"] = [{"type": "function", **tool.model_dump(), "strict": False} for tool in request.tools]
-        body |= {"include": [ENCRYPTED]} if thoughts else {}
+        body["include"] = [ENCRYPTED]
     if request.forced_tool is not None:
         body["tool_choice"] = {"type": "function", "name": request.forced_tool}
     return merge(body, settings.extra_body)

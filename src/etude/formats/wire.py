@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from etude.config import ModelSection
 from etude.errors import InputError
 from etude.formats.endings import Ending
 from etude.formats.events import load
@@ -70,8 +71,8 @@ class Format(ServedFormat):
     """Where a server takes requests, below the version of its address."""
     answer: str
     """What the body of an answer is called."""
-    write_request: Callable[..., dict[str, Any]]
-    """The body for a model's name, a `ChatRequest` and a `ModelSection`; further arguments have defaults."""
+    write_request: Callable[[str, ChatRequest, ModelSection], dict[str, Any]]
+    """The body for a model by its name there."""
     read_reply: Callable[[bytes], Reply]
     """The reply in an answer, plain or streamed. Token counts that are missing stay 0; what the model thought is in
     `opaque` only. Raises ValueError for another body or a stream without an end, ServerError for an error within it,

@@ -1,7 +1,7 @@
 """What a model said, without what it thought, or why it said nothing."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from etude.records.messages import Reply
@@ -121,9 +121,10 @@ def last_answer(text: str, *, cut: bool) -> str | None:
     marks = list(_marks(text))
     said = [mark for mark in _outside(marks, _code(text)) if not _is_named(text, mark)]
     found, left_open = _answers(text, said)
-    if left_open is not None and not (found and _is_within(text, left_open)):
-        if all(mark.kind != "answered" for mark in marks if mark.start > left_open.start):
-            return None if cut else _without_draft(text[left_open.end :].strip())
+    if left_open is not None and found and _is_within(text, left_open):
+        left_open = None
+    if left_open is not None and not any(mark.kind == "answered" and mark.start > left_open.start for mark in marks):
+        return None if cut else _without_draft(text[left_open.end :].strip())
     found = found or _answers(text, marks)[0]
     meant = [answer for answer in found if answer.lower() not in _NOTHING]
     return _without_draft((meant or found or [text.strip()])[-1])
