@@ -105,6 +105,6 @@ async def test_an_address_without_v1_is_told_where_many_servers_have_their_inter
     error = await refused(server)
     assert isinstance(error, RejectedRole)
     assert str(error) == (
-        f"HTTP 404: Not Found\nhint: set base_url: {server.url}/v1, where many servers have their interface; or check "
-        f"the model name 'small' and the address {server.url}"
+        f"HTTP 404: Not Found\nhint: set base_url: {server.url}/v1, where many servers have their interface; or "
+        f"check the model name 'small' and the address {server.url}"
     )
