@@ -25,7 +25,7 @@ from etude.formats.chat_parts import (
 from etude.formats.endings import ending_of
 from etude.formats.errors import error_body, error_within
 from etude.formats.events import WAITING, bare_event, dump, is_streamed, load, pieces, read_events
-from etude.formats.opaque import Entries, data_of, is_thought, opaque, put_back
+from etude.formats.opaque import data_of, is_thought, opaque, put_back, read_turn
 from etude.formats.wire import (
     Format,
     SchemaForm,
@@ -139,14 +139,8 @@ def _write_calls(calls: Sequence[ToolCall], kept: Mapping[str, Any]) -> list[dic
 
 def _kept(message: CompletionMessage) -> Opaque | None:
     """What the server wants back with a turn, as reasoning or signatures of calls: all that has no other place."""
-    parts = Entries()
-    for part in message.content if isinstance(message.content, list) else ():
-        shown = _read_part(part)
-        if shown or (part.text is not None and not is_thought(part.type)):
-            parts.text("".join(one.text for one in shown if isinstance(one, TextPart)), part.more(PART))
-        else:
-            parts.item(part.raw)
-    content = parts.opaque(_FORM)
+    parts = message.content if isinstance(message.content, list) else []
+    content = read_turn(_FORM, parts, PART, lambda part, _: _said_in(part)).opaque
     calls = list(map(more_of_call, message.tool_calls or ()))
     kept: dict[str, Any] = {"fields": message.more(MESSAGE | TOLD)}
     kept |= {"calls": calls} if any(calls) else {}
@@ -197,10 +191,17 @@ def _read_message(message: _Message) -> Message:
     )
 
 
+def _said_in(part: ContentPart) -> str | None:
+    """The text of a part; None where it has none of its own."""
+    if is_thought(part.type) or (part.text is None and part.refusal is None and part.image_url is None):
+        return None
+    return part.text or part.refusal or ""
+
+
 def _read_part(part: ContentPart) -> tuple[TextPart | ImagePart, ...]:
     if part.image_url is not None:
         return image_part(part.image_url if isinstance(part.image_url, str) else part.image_url.get("url"))
-    return () if is_thought(part.type) else as_text(part.text or part.refusal)
+    return as_text(_said_in(part))
 
 
 def _read_call(call: CompletionCall) -> tuple[ToolCall, ...]:

@@ -12,7 +12,7 @@ from etude.formats.endings import ending_of
 from etude.formats.errors import error_within, typed_error_body
 from etude.formats.events import dump, is_streamed, load, named_event, read_events
 from etude.formats.message_events import call_deltas, deltas_of, gathered
-from etude.formats.opaque import Entries, RawPart, data_of, put_back
+from etude.formats.opaque import RawPart, Turn, data_of, put_back, read_turn
 from etude.formats.prompt_cache import mark_first, system_blocks
 from etude.formats.wire import (
     Format,
@@ -28,7 +28,7 @@ from etude.formats.wire import (
     read_schema,
     tool_call,
 )
-from etude.records import ChatRequest, ImagePart, Message, Opaque, Reply, TextPart, Tool, ToolCall
+from etude.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, ToolCall
 
 _FORM = "messages"
 
@@ -237,32 +237,29 @@ def _read_turn(message: _Message) -> list[Message]:
         for block in message.content
         if block.type == "tool_result"
     ]
-    calls = tuple(
-        ToolCall(id=block.id, name=block.name, arguments=json.dumps(block.input, ensure_ascii=False))
-        for block in message.content
-        if block.type == "tool_use"
-    )
-    content = _read_content([block for block in message.content if block.type not in ("tool_result", "tool_use")])
-    kept = _kept(message.content) if message.role == "assistant" else None
-    said = Message(role=message.role, content=content, tool_calls=calls, opaque=kept)
-    return [*results, said] if content or calls else results
+    if message.role == "assistant":
+        texts, calls, kept = _turn(message.content)
+        content = tuple(TextPart(text=text) for text in texts)
+        said = [Message(role="assistant", content=content, tool_calls=calls, opaque=kept)] if content or calls else []
+    else:
+        content = _read_content([block for block in message.content if block.type != "tool_result"])
+        said = [Message(role=message.role, content=content)] if content else []
+    return [*results, *said]
 
 
 _KNOWN = {"type", "text", "citations", "id", "name", "input", "cache_control"}
 """Fields of texts and calls that have a place of their own, or are for one side only."""
 
 
-def _kept(blocks: Sequence[_Block]) -> Opaque | None:
-    """What the server wants back with a turn: thoughts with their signatures, what its own tools did."""
-    entries = Entries()
-    for block in blocks:
-        if block.type == "text":
-            entries.text(block.text or "", block.more(_KNOWN))
-        elif block.type == "tool_use":
-            entries.call(block.more(_KNOWN))
-        else:
-            entries.item(block.raw)
-    return entries.opaque(_FORM)
+def _turn(blocks: Sequence[_Block]) -> Turn:
+    """With what the server wants back: thoughts with their signatures, what its own tools did."""
+    return read_turn(_FORM, blocks, _KNOWN, _read_said)
+
+
+def _read_said(block: _Block, at: int) -> str | ToolCall | None:
+    if block.type == "tool_use":
+        return tool_call(at, block.id, block.name, block.input)
+    return block.text or "" if block.type == "text" else None
 
 
 def _read_content(content: str | Sequence[_Block] | None) -> tuple[TextPart | ImagePart, ...]:
@@ -345,19 +342,15 @@ def _write_events(call: WireRequest, reply: Reply) -> Iterator[bytes]:
 def _read_reply(body: bytes) -> Reply:
     streamed = is_streamed(body)
     answer = _read_answer(gathered(read_events(body)) if streamed else load(body))
-    calls = tuple(
-        tool_call(at, block.id, block.name, block.input)
-        for at, block in enumerate(answer.content)
-        if block.type == "tool_use"
-    )
+    texts, calls, kept = _turn(answer.content)
     usage = usage_of_anthropic(answer.usage)
     return Reply(
-        text="".join(block.text or "" for block in answer.content if block.type == "text"),
+        text="".join(texts),
         tool_calls=calls,
         finish=finish_of(calls, ending_of(answer.stop_reason, usage)),
         usage=usage,
         simulated=answer.id.startswith("msg_simulated"),
-        opaque=_kept(answer.content),
+        opaque=kept,
     )
 
 

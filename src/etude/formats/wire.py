@@ -12,7 +12,6 @@ from etude.config import ModelSection
 from etude.errors import InputError
 from etude.formats.endings import Ending
 from etude.formats.events import load
-from etude.formats.opaque import in_one
 from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, TextPart, Tool, ToolCall, digest
 
 B = TypeVar("B", bound=BaseModel)
@@ -177,28 +176,6 @@ def as_data(arguments: str) -> Any:
         return json.loads(arguments)
     except ValueError:
         return arguments
-
-
-def joined(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages with what the model said in one go in one message: a text and its calls can be apart in formats
-    of items, and servers of others take them only together. Turns that say nothing are left out."""
-    turns: list[list[Message]] = []
-    for message in messages:
-        if turns and message.role == "assistant" == turns[-1][0].role:
-            turns[-1].append(message)
-        else:
-            turns.append([message])
-    whole = [turn[0] if len(turn) == 1 else _one_turn(turn) for turn in turns]
-    return tuple(turn for turn in whole if turn.role != "assistant" or turn.content or turn.tool_calls)
-
-
-def _one_turn(parts: list[Message]) -> Message:
-    return Message(
-        role="assistant",
-        content=tuple(shown for part in parts for shown in part.content),
-        tool_calls=tuple(call for part in parts for call in part.tool_calls),
-        opaque=in_one(parts),
-    )
 
 
 def forced_tool(tools: Sequence[Tool], name: object, *, any_tool: bool) -> str | None:
