@@ -12,7 +12,18 @@ from etude.config import ModelSection
 from etude.errors import InputError
 from etude.formats.endings import Ending
 from etude.formats.events import load
-from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, TextPart, Tool, ToolCall, digest
+from etude.records import (
+    ChatRequest,
+    ImagePart,
+    Message,
+    Reply,
+    ResponseSchema,
+    TextPart,
+    Tool,
+    ToolCall,
+    canonical,
+    digest,
+)
 
 B = TypeVar("B", bound=BaseModel)
 Finish = Literal["stop", "length", "tool_calls", "refusal"]
@@ -128,11 +139,18 @@ def with_field(body: bytes, name: str, value: object) -> bytes:
 
 def estimate(request: ChatRequest) -> int:
     """Tokens of a request, at four characters to a token."""
-    texts = [message.text for message in request.messages]
+    return -(-len(text_of(request)) // 4)
+
+
+def text_of(request: ChatRequest) -> str:
+    """All text that is counted, pictures aside."""
+    texts = [part.text for message in request.messages for part in message.content if isinstance(part, TextPart)]
     texts += [call.name + call.arguments for message in request.messages for call in message.tool_calls]
-    texts += [json.dumps(message.opaque.data) for message in request.messages if message.opaque is not None]
-    texts += [tool.name + tool.description + json.dumps(tool.parameters) for tool in request.tools]
-    return -(-sum(map(len, texts)) // 4)
+    texts += [canonical(message.opaque.data) for message in request.messages if message.opaque is not None]
+    texts += [canonical(tool.model_dump(mode="json")) for tool in request.tools]
+    if request.response_schema is not None:
+        texts.append(canonical(request.response_schema.model_dump(mode="json")))
+    return "".join(texts)
 
 
 def as_text(text: str | None) -> tuple[TextPart, ...]:
