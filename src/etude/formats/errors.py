@@ -69,13 +69,24 @@ _STATUSES = {
 
 
 def error_within(error: Any) -> ServerError:
-    """An error that came within an answer, from its `message`, `type` and `code`. What is unknown is the server's own
-    fault (500), and may pass."""
+    """An error as a server tells it, within an answer or in place of one, from its `message`, `type` and `code`. What
+    is unknown is the server's own fault (500), and may pass."""
     found = cast(dict[str, Any], error) if isinstance(error, dict) else {"message": error}
     codes = [found.get("code"), found.get("type")]
     known = (code if isinstance(code, int) else _STATUSES.get(str(code)) for code in codes)
     status = next((one for one in known if one is not None and 400 <= one < 600), 500)
-    return ServerError(status, str(found.get("message")), map(str, codes), dump(found).decode())
+    return ServerError(status, _message_of(found), map(str, codes), dump(found).decode())
+
+
+def _message_of(found: dict[str, Any]) -> str:
+    """With what the server behind the server said, as OpenRouter has it. Some servers wrap it once more, and `detail`
+    is FastAPI's word."""
+    inner, raw = found.get("error"), found.get("metadata")
+    said = next((text for name in ("message", "detail") if isinstance(text := found.get(name), str)), "")
+    if not said and isinstance(inner, dict):
+        return _message_of(cast(dict[str, Any], inner))
+    passed_on = cast(dict[str, Any], raw).get("raw") if isinstance(raw, dict) else None
+    return f"{said or dump(found).decode()}{f': {passed_on}' if isinstance(passed_on, str) and passed_on else ''}"
 
 
 _KINDS = {429: ("rate_limit_error", "rate_limit_exceeded"), 401: ("invalid_request_error", "invalid_api_key")}

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from etude.config import ModelSection
 from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
 from etude.formats import RESPONSES, Format
-from etude.formats.errors import ServerError, as_model_error
+from etude.formats.errors import ServerError, as_model_error, error_within
 from etude.formats.events import dump, load
 from etude.formats.opaque import bare, names_of
 from etude.models.keys import Key
@@ -252,35 +252,22 @@ def shown_address(base_url: str) -> str:
 
 
 def _told(response: "httpx2.Response") -> ServerError:
-    """What the server says, without its wrapping: `error.message`, `message` or, as FastAPI has it, `detail`."""
-    said: Any = None
+    """What the server says that refused a request."""
     try:
         said = load(response.content)
     except (ValueError, RecursionError):
-        pass
-    said = cast(dict[str, Any], said).get("error", said) if isinstance(said, dict) else said
-    found = cast(dict[str, Any], said) if isinstance(said, dict) else {"message": said}
-    inner: Any = found.get("error")  # some servers wrap it twice
-    message = found.get("message", found.get("detail"))
-    if not isinstance(message, str) and isinstance(inner, dict):
-        message = cast(dict[str, Any], inner).get("message")
-    if not isinstance(message, str):
-        message = response.text.strip() or response.reason_phrase
-    codes = {str(found.get(name)) for name in ("code", "type")}
-    text = message + _passed_on(found.get("metadata"))
-    return ServerError(response.status_code, text, codes, response.text, wait=_wait(response.headers))
+        said = None
+    if isinstance(said, dict):
+        said = cast(dict[str, Any], said).get("error", said)
+    told = error_within(said or response.text.strip() or response.reason_phrase)
+    message = told.message or response.text
+    return ServerError(response.status_code, message, told.codes, response.text, wait=_wait(response.headers))
 
 
 def _wait(headers: Mapping[str, str]) -> float | None:
     """Seconds that the server asks to wait; milliseconds are the finer word, where it gives both."""
     milliseconds = _retry_after(headers.get("retry-after-ms"))
     return _retry_after(headers.get("retry-after")) if milliseconds is None else milliseconds / 1000
-
-
-def _passed_on(metadata: Any) -> str:
-    """What the server behind the server said, as OpenRouter has it."""
-    raw: Any = cast(dict[str, Any], metadata).get("raw") if isinstance(metadata, dict) else None
-    return f": {raw}" if isinstance(raw, str) and raw else ""
 
 
 def _retry_after(header: str | None) -> float | None:
