@@ -153,22 +153,6 @@ def test_an_error_within_a_body_is_told_in_its_words(form: Format, body: Any) ->
 
 
 @pytest.mark.parametrize(
-    ("form", "body"),
-    [
-        (CHAT, streamed(chunk("half a"))),
-        (CHAT, streamed(chunk("half a")) + b"data: [DONE]\n\n"),
-        (MESSAGES, streamed({"type": "message_start", "message": message(None)})),
-        (MESSAGES, streamed({"type": "message_start", "message": message(None)}, {"type": "message_stop"})),
-        (CHAT, streamed(chunk("half"), chunk(" a", False))),
-        (RESPONSES, streamed({"type": "response.output_text.delta", "delta": "half a"})),
-    ],
-)
-def test_a_stream_without_an_end_is_no_answer(form: Format, body: bytes) -> None:
-    with pytest.raises(ValueError, match="without an end"):
-        read(form, body)
-
-
-@pytest.mark.parametrize(
     ("form", "body", "finish"),
     [
         (CHAT, chat(None), "stop"),
