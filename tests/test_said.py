@@ -197,7 +197,7 @@ def test_a_reply_that_says_nothing_has_its_reason(reply: Reply, problem: str):
         ('"<answer>7</answer>"', "7"),
         ("<answer>7</answer>\n```py\nprint('<answer>6</answer>')\n```", "7"),
         ("<answer>\n```\n7\n</answer>\n```", "```\n7"),
-        ("<answer>\n```html\n<answer>a</answer>\n```\n</answer>", "```html\n<answer>a</answer>\n```"),
+        ("It goes like <answer>result</answer>:\n```\n<answer>7</answer>\n```", "7"),
         ("<answer>Close it with `</answer>` here.</answer>", "Close it with `</answer>` here."),
         ("<answer>\n<think>6?</think>\n7</answer>", "7"),
         ("<answer><think></answer>", "<think>"),

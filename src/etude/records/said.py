@@ -117,9 +117,10 @@ def without_thoughts(text: str) -> str | None:
 def last_answer(text: str, *, cut: bool) -> str | None:
     """What the last pair of <answer> and </answer> holds, or what follows an <answer> without an end; the whole text
     where there is neither. None where the answer was cut off in the midst. Tags that a sentence only names, and those
-    in quotes or code, do not count where there are others."""
+    in quotes or in a line of code, do not count where there are others."""
     marks = list(_marks(text))
-    said = [mark for mark in _outside(marks, _code(text)) if not _is_named(text, mark)]
+    outside = set(_outside(marks, _code(text)))
+    said = [mark for mark in marks if (mark in outside or _is_alone(text, mark)) and not _is_named(text, mark)]
     found, left_open = _answers(text, said)
     if left_open is not None and found and _is_within(text, left_open):
         left_open = None
@@ -156,6 +157,13 @@ def _answers(text: str, marks: Iterable[_Mark]) -> tuple[list[str], _Mark | None
         elif mark.kind == "answer":
             opened = mark
     return found or quoted, opened
+
+
+def _is_alone(text: str, mark: _Mark) -> bool:
+    """It begins or ends a line, as an answer in a fence does and an example in a line of code does not."""
+    if mark.kind == "answered":
+        return not text[mark.end : mark.end + 100].partition("\n")[0].strip()
+    return not text[max(0, mark.start - 100) : mark.start].rpartition("\n")[2].strip()
 
 
 def _is_within(text: str, mark: _Mark) -> bool:
