@@ -62,6 +62,20 @@ CUT = "the reply was cut off at the token limit (target.max_output_tokens = 512)
         "<think>As in\n```xml\n</think>\n```\nit rains.</think>",
         "Code:\n```py\nit rains\n</think>\n",
         "\ufeff\n <think>It rains.</think>",
+        "<antThinking>It rains.</antThinking>\n",
+        "<think_faster>It rains.</think_faster>",
+        "<thinking_block>It rains.</thinking_block>",
+        "<chain-of-thought>It rains.</chain-of-thought>",
+        "<cot>It rains.</cot>",
+        "<|begin_of_reasoning|>It rains.<|end_of_reasoning|>",
+        "<reasoning_start>It rains.<reasoning_end>",
+        "<|thought_begin|>It rains.<|thought_end|>",
+        "<｜begin▁of▁thinking｜>It rains.<｜end▁of▁thinking｜>",
+        "<think>It rains.<\\think>",
+        "<think>It rains.<think/>",
+        "<|im_start|>assistant\n<think>It rains.</think>",
+        "<|start_header_id|>assistant<|end_header_id|>\n\n<think>It rains.</think>",
+        "<bos><think>It rains.</think>",
     ],
 )
 @rows("answer", ["Rain", '{"a": "b"}', "```json\n{}\n```", '"rain"', "Use <b>rain</b>."])
@@ -176,6 +190,18 @@ def test_a_reply_that_says_nothing_has_its_reason(reply: Reply, problem: str):
         ("<answer>7</answer", "7"),
         ("<answer>7<answer>\n", "7"),
         ("So it is <|begin_of_box|>7<|end_of_box|>.", "7"),
+        ("<answer>7<answer/>", "7"),
+        ("<answer>7</answers>", "7"),
+        ("<|answer|>7<|/answer|>", "7"),
+        ("<answer>7</answer> as in `<answer>6</answer>`", "7"),
+        ('"<answer>7</answer>"', "7"),
+        ("<answer>7</answer>\n```py\nprint('<answer>6</answer>')\n```", "7"),
+        ("<answer>\n```\n7\n</answer>\n```", "```\n7"),
+        ("It goes like <answer>result</answer>:\n```\n<answer>7</answer>\n```", "7"),
+        ("<answer>Close it with `</answer>` here.</answer>", "Close it with `</answer>` here."),
+        ("<answer>\n<think>6?</think>\n7</answer>", "7"),
+        ("<answer><think></answer>", "<think>"),
+        ("<answer>7</answer>. What <answer> holds counts.", "7"),
     ],
 )
 def test_the_last_pair_of_tags_has_the_answer(text: str, answer: str):
@@ -184,7 +210,14 @@ def test_the_last_pair_of_tags_has_the_answer(text: str, answer: str):
 
 @pytest.mark.parametrize(
     "text",
-    ["Work.\n<answer>7", "In <answer> tags:\n<answer>7\n", "Between <answer> and </answer>: <answer>7", "<answer>7"],
+    [
+        "Work.\n<answer>7",
+        "In <answer> tags:\n<answer>7\n",
+        "Between <answer> and </answer>: <answer>7",
+        "<answer>7",
+        "The form is <answer>...</answer>.\n<answer>7",
+        "<answer>6</answer> No, wait. <answer>7",
+    ],
 )
 def test_an_answer_without_an_end_is_read_to_the_end_of_the_reply_unless_that_was_cut_off(text: str):
     assert last_answer(text, cut=False) == "7"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import contract
-import openai  # noqa: F401  (loaded at the first call otherwise, which is no work of the run)
+import httpx2  # noqa: F401  (loaded at the first call otherwise, which is no work of the run)
 
 import etude
 from etude import ListEnvironment, Skill, Trainer, make_config

@@ -211,31 +211,13 @@ class Threads:
         """The result of `function(*args)`. A function whose caller is cancelled continues; its result is lost."""
         await self._places.acquire()
         loop = asyncio.get_running_loop()
-        result: asyncio.Future[R] = loop.create_future()
-        context = contextvars.copy_context()
 
-        def tell(value: Any, error: BaseException | None) -> None:
-            self._places.release()
-            if result.cancelled():
-                return
-            if error is None:
-                result.set_result(value)
-            else:
-                result.set_exception(error)
+        def free(_: object) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended, nothing waits for it
+                loop.call_soon_threadsafe(self._places.release)
 
-        def work() -> None:
-            value: Any = None
-            failure: BaseException | None = None
-            try:
-                value = context.run(function, *args)
-            except StopIteration as error:
-                failure = RuntimeError(f"StopIteration: {error}")  # a future cannot carry it
-            except BaseException as error:  # noqa: BLE001 - handed to the task that waits
-                failure = error
-            try:
-                loop.call_soon_threadsafe(tell, value, failure)
-            except RuntimeError:
-                pass  # the loop has ended, nothing waits for it
-
-        threading.Thread(target=work, name="etude-function", daemon=True).start()
-        return await result
+        work = _Work(functools.partial(function, *args))
+        work.result.add_done_callback(free)
+        result = asyncio.wrap_future(work.result)
+        result.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may hear of it
+        return await asyncio.shield(result)

@@ -107,14 +107,15 @@ def test_a_model_that_is_mistyped_after_answers_came_is_gone_on_without_with_a_f
     assert main(again.split()) == 0
 
 
-def test_an_address_without_v1_is_corrected(
+def test_an_address_without_v1_is_told_where_the_interface_may_be(
     project: Path, endpoint: Endpoint, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bare = endpoint.url.removesuffix("/v1")
     words = f"train --name new --target.model openai:target --target.base_url {bare}"
     assert said(capsys, words) == (
         f"error: target model 'openai:target' at {bare} refuses every request: HTTP 404: Not Found\n"
-        f"hint: set base_url: {endpoint.url}, where this server has its interface\n"
+        f"hint: set base_url: {endpoint.url}, where many servers have their interface; or check the model name "
+        f"'target' and the address {bare}\n"
         f"resume: etude {words}"
     )
 

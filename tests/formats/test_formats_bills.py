@@ -50,9 +50,23 @@ def counted(bill: Any) -> tuple[int, int, int]:
         ({"prompt_tokens": 90, "completion_tokens": 9, "total_tokens": 9}, (90, 9, 0)),
         ({"completion_tokens": 9, "total_tokens": 99}, (90, 9, 0)),
         ({"prompt_tokens": 90, "total_tokens": 99}, (90, 9, 0)),
+        ({"total_tokens": 99}, (0, 99, 0)),
+        ({"total_tokens": 99, "completion_tokens_details": {"reasoning_tokens": 40}}, (0, 99, 0)),
+        ({"total_tokens": 599, "completion_tokens": 9, "completion_tokens_details": THOUGHTS}, (90, 509, 0)),
+        # in other words
+        (
+            {"promptTokenCount": 90, "candidatesTokenCount": 9, "thoughtsTokenCount": 40, "totalTokenCount": 139},
+            (90, 49, 0),
+        ),
+        ({"inputTokens": 90, "outputTokens": 9, "totalTokens": 139}, (90, 49, 0)),
+        ({"promptTokens": 90, "completionTokens": 9, "reasoningTokens": 40}, (90, 49, 0)),
+        ({"prompt_tokens": 90, "completion_tokens": 9, "thoughts_token_count": 40}, (90, 49, 0)),
+        ({"prompt_eval_count": 90, "eval_count": 9}, (90, 9, 0)),
+        ({"tokens_evaluated": 90, "tokens_predicted": 9}, (90, 9, 0)),
+        ({"input_tokens": 90, "generated_tokens": 9}, (90, 9, 0)),
         # mistakes
         ({"prompt_tokens": -5, "completion_tokens": 9}, (0, 9, 0)),
-        ({"prompt_tokens": -5, "completion_tokens": -1, "total_tokens": 99}, (99, 0, 0)),
+        ({"prompt_tokens": -5, "completion_tokens": -1, "total_tokens": 99}, (0, 99, 0)),
         ({"prompt_tokens": None, "completion_tokens": 9, "total_tokens": None}, (0, 9, 0)),
         ({"prompt_tokens": "90", "completion_tokens": "9"}, (90, 9, 0)),
         ({"prompt_tokens": "many", "completion_tokens": 8.5}, (0, 9, 0)),
@@ -102,6 +116,8 @@ def test_what_proxies_wrote_to_the_cache_is_known(bill: Any) -> None:
             Usage(input_tokens=32, cached_tokens=7, written_tokens=25, hour_tokens=25),
         ),
         ({"input_tokens": 10, "output_tokens": 3, "total_tokens": 513}, Usage(input_tokens=10, output_tokens=503)),
+        ({"prompt_tokens": 10, "outputTokens": 3}, Usage(input_tokens=10, output_tokens=3)),
+        ({"total_tokens": 13}, Usage(output_tokens=13)),
         (
             {"input_tokens": 10, "output_tokens": 3, "output_tokens_details": {"thinking_tokens": 500}},
             Usage(input_tokens=10, output_tokens=503),

@@ -407,4 +407,4 @@ def test_tokens_are_estimated_from_all_that_is_reported() -> None:
     more = request.model_copy(
         update={"messages": (calling(("c", "bash", "{}")),), "tools": (Tool(name="bash", parameters={}),)}
     )
-    assert estimate(more) == 3
+    assert estimate(more) == 14

@@ -47,6 +47,7 @@ BROKEN += [
     {"type": "abort", "message": "gone"},
     {"reason": "gone"},
     500,
+    "error: stop",
 ]
 
 
@@ -97,6 +98,7 @@ def read(form: Format, body: Any) -> Reply:
 BROKEN_BODIES = [
     (CHAT, chat("network_error")),
     (CHAT, streamed(chunk("half"), chunk(" a", "error"))),
+    (CHAT, streamed(chunk("half", "error"), chunk(" a", "stop"))),
     (CHAT, streamed(chunk("half"), chunk("", "insufficient_system_resource", usage={"prompt_tokens": 5}))),
     (MESSAGES, message("error")),
     (
@@ -137,6 +139,8 @@ def test_what_a_broken_reply_cost_is_told() -> None:
         (CHAT, {"error": {"message": "upstream is gone", "code": 502}}),
         (CHAT, {"choices": None, "error": "upstream is gone"}),
         (CHAT, chat("error", error={"message": "upstream is gone"})),
+        (CHAT, chat("stop", error={"message": "upstream is gone", "code": 502})),
+        (CHAT, b'event: error\ndata: {"message": "upstream is gone"}\n\n' + streamed(chunk("half a", "stop"))),
         (CHAT, streamed(chunk("half", error=None), {"choices": [{"error": {"message": "upstream is gone"}}]})),
         (MESSAGES, {"type": "error", "error": {"type": "api_error", "message": "upstream is gone"}}),
         (RESPONSES, response("failed", error={"message": "upstream is gone"})),
@@ -149,22 +153,6 @@ def test_an_error_within_a_body_is_told_in_its_words(form: Format, body: Any) ->
 
 
 @pytest.mark.parametrize(
-    ("form", "body"),
-    [
-        (CHAT, streamed(chunk("half a"))),
-        (CHAT, streamed(chunk("half a")) + b"data: [DONE]\n\n"),
-        (MESSAGES, streamed({"type": "message_start", "message": message(None)})),
-        (MESSAGES, streamed({"type": "message_start", "message": message(None)}, {"type": "message_stop"})),
-        (CHAT, streamed(chunk("half"), chunk(" a", False))),
-        (RESPONSES, streamed({"type": "response.output_text.delta", "delta": "half a"})),
-    ],
-)
-def test_a_stream_without_an_end_is_no_answer(form: Format, body: bytes) -> None:
-    with pytest.raises(ValueError, match="without an end"):
-        read(form, body)
-
-
-@pytest.mark.parametrize(
     ("form", "body", "finish"),
     [
         (CHAT, chat(None), "stop"),
@@ -172,6 +160,8 @@ def test_a_stream_without_an_end_is_no_answer(form: Format, body: bytes) -> None
         (CHAT, chat("eos_token") | {"error": {}}, "stop"),
         (CHAT, {"choices": [{"finish_reason": "content_filter"}]}, "refusal"),
         (CHAT, streamed(chunk("a", "null"), chunk("b", "MAX_TOKENS")), "length"),
+        (CHAT, streamed(chunk("a", "length"), chunk("b", "stop")), "length"),
+        (CHAT, streamed(chunk("a", "stop"), chunk("b", "length")), "length"),
         (RESPONSES, streamed({"type": "response.incomplete", "response": response(None)}), "length"),
         (MESSAGES, message(None), "stop"),
         (MESSAGES, message("model_context_window_exceeded"), "length"),
@@ -185,8 +175,26 @@ def test_a_whole_reply_is_an_answer(form: Format, body: Any, finish: str) -> Non
     assert read(form, body).finish == finish
 
 
-def test_a_stream_of_one_piece_may_have_the_message_in_whole() -> None:
-    assert read(CHAT, streamed(chat("stop"))).text == "half a"
+@pytest.mark.parametrize("before", [[], [chunk("half"), chunk(" a")], [chunk("half a", "stop")]])
+def test_a_stream_may_end_with_the_message_in_whole(before: list[Any]) -> None:
+    assert read(CHAT, streamed(*before, chat("stop"))).text == "half a"
+
+
+@pytest.mark.parametrize("kind", ["reasoning", "thought", "thinking", "reasoning_text"])
+def test_parts_of_a_content_that_are_thoughts_are_not_said(kind: str) -> None:
+    parts = [{"type": kind, "text": "or b"}, {"type": "text", "text": "half a"}]
+    assert read(CHAT, chat("stop", message={"content": parts})).text == "half a"
+    assert read(CHAT, streamed(chunk(parts[:1]), chunk(parts[1:], "stop"))).text == "half a"  # type: ignore[arg-type]
+    assert read(RESPONSES, {"output": [{"type": "message", "content": parts}]}).text == "half a"
+
+
+def test_what_is_said_on_the_way_is_no_part_of_the_answer() -> None:
+    def phase(name: str, text: str) -> Any:
+        return {"type": "message", "phase": name, "content": text}
+
+    on_the_way = phase("commentary", "I look first.")
+    assert read(RESPONSES, {"output": [on_the_way, phase("final_answer", "half a")]}).text == "half a"
+    assert read(RESPONSES, {"output": [on_the_way]}).text == "I look first."
 
 
 def test_a_stream_whose_last_event_leaves_the_items_out_has_those_it_sent_before() -> None:

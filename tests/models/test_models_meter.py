@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from etude.config import Price
-from etude.errors import BudgetStop, HandoffStop, RejectedRequest, RejectedRole, TransientError
+from etude.errors import BudgetStop, HandoffStop, ModelError, RejectedRequest, RejectedRole, TransientError
 from etude.events import CallFinished, Event, Notice
 from etude.models import Metered
 from etude.models.wrappers.metered import cost, least_tokens, prompt_bound
@@ -41,25 +41,68 @@ async def test_a_bound_is_reserved_and_the_bill_settles_it():
     assert event.seconds >= 0
 
 
-@pytest.mark.parametrize("error", [TransientError("HTTP 500", hint="wait"), RejectedRequest("HTTP 400")])
-async def test_a_failed_request_is_settled_without_a_bill(error: Exception):
+BROKEN, FAILED = TransientError("HTTP 500", hint="wait"), RejectedRequest("HTTP 400")
+BROKE_OFF = TransientError("broke off", usage=Usage(input_tokens=100, output_tokens=10))
+CALL, THOUGHT = ToolCall(id="1", name="f", arguments="x" * 7), Opaque(format="chat", data="z" * 38)
+
+
+def reply(text: str = "y" * 5, *, simulated: bool = False, **usage: int) -> Reply:
+    return Reply(text=text, usage=Usage(**usage), simulated=simulated)
+
+
+@pytest.mark.parametrize(
+    ("line", "price", "usage", "usd"),
+    [
+        (BROKEN, None, None, None),
+        (FAILED, None, None, None),
+        (BROKEN, PRICE, None, 0.0),
+        (BROKE_OFF, PRICE, BROKE_OFF.usage, (100 * 2 + 10 * 10) / 1e6),
+        (reply(input_tokens=1, output_tokens=1), None, Usage(input_tokens=1, output_tokens=1), None),
+        (reply("", simulated=True, input_tokens=10**6), None, Usage(input_tokens=10**6), 0.0),
+        (reply("", simulated=True, input_tokens=10**6), PRICE, Usage(input_tokens=10**6), 2.0),
+        # what a bill leaves out is estimated: neither side is free
+        (
+            Reply(text="y" * 5, tool_calls=(CALL,), opaque=THOUGHT),
+            None,
+            Usage(input_tokens=2, output_tokens=14),
+            None,
+        ),
+        (reply(output_tokens=3), None, Usage(input_tokens=2, output_tokens=3), None),
+        (reply(input_tokens=70), None, Usage(input_tokens=70, output_tokens=2), None),
+        (reply(input_tokens=70, output_tokens=3), None, Usage(input_tokens=70, output_tokens=3), None),
+    ],
+)
+async def test_a_request_that_was_sent_is_settled(
+    line: Reply | ModelError, price: Price | None, usage: Usage | None, usd: float | None
+):
     spend, events = FreeSpend(), list[Event]()
-    model = Metered(ScriptedModel([error]), "judge", spend, None, events.append)
-    with pytest.raises(type(error)):
-        await model.complete(HELLO)
-    assert (spend.settled, spend.abandoned) == ([Settlement(0, None, None)], [])
+    model = Metered(ScriptedModel([line]), "judge", spend, price, events.append)
+    if isinstance(line, Reply):
+        assert (await model.complete(HELLO)).usage == usage
+    else:
+        with pytest.raises(type(line)):
+            await model.complete(HELLO)
+    assert (spend.settled, spend.abandoned, spend.withdrawn) == ([Settlement(0, usage, usd)], [], [])
     (event,) = events
     assert isinstance(event, CallFinished)
-    assert event.error == str(error).partition("\n")[0]
+    error = line.message if isinstance(line, ModelError) else ""
+    assert (event.error, event.usage, event.usd) == (error, usage or Usage(), usd)
 
 
-@pytest.mark.parametrize("error", [TransientError("429", rate_limited=True), RejectedRole("usage limit reached")])
-async def test_a_request_that_the_server_turned_away_is_no_call(error: Exception):
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (TransientError("429", rate_limited=True), 1),
+        (RejectedRole("usage limit reached"), 1),
+        (HandoffStop("wait"), 0),  # nobody has answered the question yet
+    ],
+)
+async def test_a_request_that_was_turned_away_is_no_call(error: Exception, told: int):
     spend, events = FreeSpend(), list[Event]()
     model = Metered(ScriptedModel([error]), "target", spend, None, events.append)
     with pytest.raises(type(error)):
         await model.complete(HELLO)
-    assert (spend.withdrawn, spend.settled, spend.abandoned, len(events)) == ([0], [], [], 1)
+    assert (spend.withdrawn, spend.settled, spend.abandoned, len(events)) == ([0], [], [], told)
 
 
 async def test_a_cancelled_request_keeps_its_bound_and_abandons_its_ticket():
@@ -80,14 +123,6 @@ async def test_a_cancelled_request_keeps_its_bound_and_abandons_its_ticket():
     assert (spend.abandoned, spend.settled, events) == ([0], [], [])
 
 
-async def test_a_question_that_nobody_has_answered_yet_is_no_call():
-    spend, events = FreeSpend(), list[Event]()
-    model = Metered(ScriptedModel([HandoffStop("wait")]), "target", spend, None, events.append)
-    with pytest.raises(HandoffStop):
-        await model.complete(HELLO)
-    assert (spend.withdrawn, spend.settled, spend.abandoned, events) == ([0], [], [], [])
-
-
 async def test_a_request_that_breaks_abandons_its_ticket_and_no_other():
     spend = FreeSpend()
     model = Metered(ScriptedModel(["fine", ValueError("a defect")]), "target", spend, None, lambda event: None)
@@ -95,68 +130,6 @@ async def test_a_request_that_breaks_abandons_its_ticket_and_no_other():
     with pytest.raises(ValueError, match="a defect"):
         await model.complete(HELLO)
     assert (spend.abandoned, [settled.ticket for settled in spend.settled]) == ([1], [0])
-
-
-async def test_a_failed_request_costs_nothing_where_the_price_is_known():
-    spend = FreeSpend()
-    model = Metered(ScriptedModel([TransientError("HTTP 500")]), "judge", spend, PRICE, lambda event: None)
-    with pytest.raises(TransientError):
-        await model.complete(HELLO)
-    assert spend.settled == [Settlement(0, None, 0.0)]
-
-
-async def test_without_a_price_money_is_unknown():
-    spend = FreeSpend()
-    usage = Usage(input_tokens=1, output_tokens=1)
-    model = Metered(ScriptedModel([Reply(text="x", usage=usage)]), "target", spend, None, lambda event: None)
-    await model.complete(HELLO)
-    assert (spend.reserved[0].usd, spend.settled[0].usd) == (None, None)
-
-
-async def test_an_answer_of_the_simulated_world_costs_nothing_unless_a_price_was_given():
-    usage = Usage(input_tokens=1_000_000)
-    for price, usd in ((None, 0.0), (PRICE, 2.0)):
-        spend = FreeSpend()
-        reply = Reply(usage=usage, simulated=True)
-        await Metered(ScriptedModel([reply]), "target", spend, price, lambda event: None).complete(HELLO)
-        assert spend.settled[0].usd == usd
-
-
-async def test_a_reply_without_token_counts_is_estimated():
-    spend = FreeSpend()
-    call, thought = ToolCall(id="1", name="f", arguments="x" * 7), Opaque(format="chat", data="z" * 38)
-    reply = Reply(text="y" * 5, tool_calls=(call,), opaque=thought)
-    model = Metered(ScriptedModel([reply]), "target", spend, None, lambda event: None)
-    expected = Usage(input_tokens=2, output_tokens=14)
-    assert (await model.complete(HELLO)).usage == expected
-    assert spend.settled[0].usage == expected
-
-
-@pytest.mark.parametrize(
-    ("billed", "counted"),
-    [
-        (Usage(output_tokens=3), Usage(input_tokens=2, output_tokens=3)),
-        (Usage(input_tokens=70), Usage(input_tokens=70, output_tokens=2)),
-        (Usage(input_tokens=70, output_tokens=3), Usage(input_tokens=70, output_tokens=3)),
-    ],
-)
-async def test_neither_side_of_a_bill_is_free(billed: Usage, counted: Usage):
-    spend = FreeSpend()
-    model = ScriptedModel([Reply(text="y" * 5, usage=billed)])
-    await Metered(model, "target", spend, None, lambda event: None).complete(HELLO)
-    assert spend.settled[0].usage == counted
-
-
-async def test_a_reply_that_broke_off_is_paid_for():
-    spend, events = FreeSpend(), list[Event]()
-    usage = Usage(input_tokens=100, output_tokens=10)
-    model = Metered(ScriptedModel([TransientError("broke off", usage=usage)]), "target", spend, PRICE, events.append)
-    with pytest.raises(TransientError):
-        await model.complete(HELLO)
-    assert spend.settled == [Settlement(0, usage, (100 * 2 + 10 * 10) / 1e6)]
-    (event,) = events
-    assert isinstance(event, CallFinished)
-    assert (event.error, event.usage) == ("broke off", usage)
 
 
 async def test_what_does_not_fit_is_not_sent():
@@ -191,12 +164,8 @@ def test_the_bound_counts_all_that_is_sent():
     assert prompt_bound(HELLO.model_copy(update={"response_schema": schema})) > base + 10
     called = Message(role="assistant", tool_calls=(ToolCall(id="1", name="ab", arguments="cd"),))
     assert prompt_bound(ChatRequest(messages=(*HELLO.messages, called))) == 5 + 16
-
-
-def test_the_bound_counts_what_is_sent_back_unread():
-    thought = Opaque(format="chat", data={"fields": {"reasoning_content": "x" * 200}})
-    turns = (*HELLO.messages, Message(role="assistant", opaque=thought))
-    assert prompt_bound(ChatRequest(messages=turns)) >= prompt_bound(HELLO) + 100
+    unread = Opaque(format="chat", data={"fields": {"reasoning_content": "x" * 200}})
+    assert prompt_bound(ChatRequest(messages=(Message(role="assistant", opaque=unread),))) >= 100
 
 
 @pytest.mark.parametrize(
@@ -212,17 +181,13 @@ def test_the_bound_counts_what_is_sent_back_unread():
             Price(input=4, output=9, cached=1),
             10 * 4 + 10 * 1 + 80 * 5 + 2 * 9,
         ),
+        (Usage(input_tokens=10, cached_tokens=10), Price(input=3, output=0), 30),
+        (Usage(input_tokens=10, cached_tokens=10), Price(input=3, output=0, cached=0), 0),
+        (Usage(input_tokens=1, cached_tokens=2), Price(input=1, output=0), 2),
     ],
 )
-def test_writing_to_the_cache_has_a_price_of_its_own(usage: Usage, price: Price, dollars: float):
+def test_the_cache_has_prices_of_its_own_for_reading_and_writing(usage: Usage, price: Price, dollars: float):
     assert cost(usage, price) == pytest.approx(dollars / 1e6)
-
-
-def test_cached_tokens_cost_the_input_price_when_no_other_is_known():
-    usage = Usage(input_tokens=10, output_tokens=0, cached_tokens=10)
-    assert cost(usage, Price(input=3, output=0)) == pytest.approx(30 / 1e6)
-    assert cost(usage, Price(input=3, output=0, cached=0)) == 0
-    assert cost(Usage(input_tokens=1, cached_tokens=2), Price(input=1, output=0)) == pytest.approx(2 / 1e6)
 
 
 WORDS = "The skill asks for a short answer without any further words about it. " * 300

@@ -85,18 +85,26 @@ def slow_one(server: Server, spend: FreeSpend, slots: int = 64) -> tuple[str, fl
     return in_virtual_time(play())[0]
 
 
-def test_the_first_answer_counts_and_both_requests_are_billed():
-    server, spend = Server([(60, None), (2, None)]), FreeSpend()
-    assert slow_one(server, spend) == ("slow 2", 4.0)
-    assert server.cancelled == 1
-    assert [each.usage for each in spend.settled[20:]] == [USAGE, UNCACHED]
+@pytest.mark.parametrize(
+    ("tries", "found", "billed"),
+    [
+        ([(60, None), (2, None)], ("slow 2", 4.0), [USAGE, UNCACHED]),
+        ([(3, None), (60, None)], ("slow 3", 3.0), [USAGE, UNCACHED]),
+        ([(1, None)], ("slow 1", 1.0), [USAGE]),  # in time
+        ([(5, None), (1, BROKEN)], ("slow 5", 5.0), [None, USAGE]),
+        ([(3, BROKEN), (4, None)], ("slow 4", 6.0), [None, USAGE]),
+        ([(5, None), (1, RejectedRequest("HTTP 400"))], ("slow 5", 5.0), [None, USAGE]),
+    ],
+)
+def test_the_first_answer_counts_and_all_requests_are_billed(
+    tries: list[tuple[float, ModelError | None]], found: tuple[str, float], billed: list[Usage | None]
+):
+    server, spend = Server(tries), FreeSpend()
+    assert slow_one(server, spend) == found
+    assert server.sent.count("slow") == len(tries)
+    assert server.cancelled == billed.count(UNCACHED)
+    assert [each.usage for each in spend.settled[20:]] == billed
     assert (spend.abandoned, spend.withdrawn) == ([], [])
-
-
-def test_the_first_request_may_still_be_the_first_to_be_answered():
-    server, spend = Server([(3, None), (60, None)]), FreeSpend()
-    assert slow_one(server, spend) == ("slow 3", 3.0)
-    assert [each.usage for each in spend.settled[20:]] == [USAGE, UNCACHED]
 
 
 @pytest.mark.parametrize(("others", "seconds"), [(0, 5.0), (2, 5.0), (3, 11.0)])
@@ -112,24 +120,6 @@ def test_the_last_few_are_sent_again_sooner(others: int, seconds: float):
         return found
 
     assert in_virtual_time(play())[0] == seconds
-
-
-def test_what_is_answered_in_time_is_sent_once():
-    server = Server([(1, None)])
-    assert slow_one(server, FreeSpend()) == ("slow 1", 1.0)
-    assert server.sent.count("slow") == 1
-
-
-@pytest.mark.parametrize(
-    ("tries", "found"),
-    [
-        ([(5, None), (1, BROKEN)], ("slow 5", 5.0)),
-        ([(3, BROKEN), (4, None)], ("slow 4", 6.0)),
-        ([(5, None), (1, RejectedRequest("HTTP 400"))], ("slow 5", 5.0)),
-    ],
-)
-def test_one_answer_of_two_is_enough(tries: list[tuple[float, ModelError | None]], found: tuple[str, float]):
-    assert slow_one(Server(tries), FreeSpend()) == found
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from etude.models import Retrying
 from etude.protocols import Wrapper
 from etude.records import ChatRequest, Reply, ToolCall, user
 from etude.testing import ScriptedModel
+from rows import rows
 
 BUSY = TransientError("HTTP 429: slow down", rate_limited=True)
 BROKEN = TransientError("HTTP 500: boom")
@@ -24,12 +25,28 @@ def retrying(model: ScriptedModel, time: FakeTime, outage_seconds: float = 300, 
     return Retrying(model, "target", outage_seconds, sleep=time.sleep, clock=time.clock, jitter=lambda: jitter)
 
 
-async def test_what_can_pass_is_tried_again_with_growing_pauses(fake_time: FakeTime):
-    model = ScriptedModel(["first", BROKEN, BROKEN, "second"])
-    retry = retrying(model, fake_time)
-    assert (await retry.complete(ask("a"))).text == "first"
-    assert (await retry.complete(ask("b"))).text == "second"
-    assert fake_time.slept == [0.1, 0.2]
+def limited(seconds: float) -> TransientError:
+    return TransientError("429", rate_limited=True, retry_after=seconds)
+
+
+@rows(
+    ("script", "jitter", "slept"),
+    [
+        ([BROKEN, BROKEN], 1.0, [0.1, 0.2]),
+        ([BROKEN], 0.0, [0.05]),  # chance shortens a pause by at most half
+        ([limited(7.0), limited(200.0)], 1.0, [7.0, 60.0]),
+        ([Reply(text=" \n")], 1.0, [0.1]),
+    ],
+)
+def test_what_can_pass_is_tried_again_after_a_pause(script: list[Any], jitter: float, slept: list[float]):
+    time = FakeTime()
+    retry = retrying(ScriptedModel(["first", *script, "second"]), time, jitter=jitter)
+    assert asyncio.run(in_turn(retry, "a", "b")) == ["first", "second"]
+    assert time.slept == slept
+
+
+async def in_turn(model: Retrying, *texts: str) -> list[str]:
+    return [(await model.complete(ask(text))).text for text in texts]
 
 
 async def test_while_a_request_is_tried_again_its_last_failure_is_known(fake_time: FakeTime):
@@ -47,21 +64,6 @@ async def test_while_a_request_is_tried_again_its_last_failure_is_known(fake_tim
     await outer.complete(ask("b"))
     assert seen == [BROKEN.message, BUSY.message]
     assert outer.trouble == ""
-
-
-async def test_chance_shortens_a_pause_by_at_most_half(fake_time: FakeTime):
-    retry = retrying(ScriptedModel(["first", BROKEN, "second"]), fake_time, jitter=0.0)
-    await retry.complete(ask("a"))
-    await retry.complete(ask("b"))
-    assert fake_time.slept == [0.05]
-
-
-async def test_the_server_says_how_long_to_wait(fake_time: FakeTime):
-    wait, too_long = (TransientError("429", rate_limited=True, retry_after=seconds) for seconds in (7.0, 200.0))
-    retry = retrying(ScriptedModel(["first", wait, too_long, "second"]), fake_time)
-    await retry.complete(ask("a"))
-    await retry.complete(ask("b"))
-    assert fake_time.slept == [7.0, 60.0]
 
 
 async def test_a_wait_longer_than_an_outage_may_be_stops_the_run_at_once(fake_time: FakeTime):
@@ -123,29 +125,13 @@ async def test_the_time_until_a_host_is_known_to_be_unreachable_counts(fake_time
     assert len(model.requests) == 1
 
 
-async def test_an_endpoint_that_comes_up_in_time_is_used(fake_time: FakeTime):
-    retry = retrying(ScriptedModel([GONE, GONE, "up"]), fake_time)
-    assert (await retry.complete(ask("a"))).text == "up"
-
-
-async def test_a_server_that_is_busy_from_the_start_is_given_longer(fake_time: FakeTime):
+async def test_an_endpoint_that_comes_up_in_time_is_used_and_a_busy_one_is_given_longer(fake_time: FakeTime):
+    assert await in_turn(retrying(ScriptedModel([GONE, GONE, "up"]), FakeTime()), "a") == ["up"]
     retry = retrying(ScriptedModel([*[BUSY] * 9, "at last"]), fake_time)
     assert (await retry.complete(ask("a"))).text == "at last"
     assert sum(fake_time.slept) > 10
     with pytest.raises(OutageStop, match="has not answered for 50 seconds: HTTP 429"):
         await retrying(ScriptedModel(lambda request: BUSY), FakeTime(), 50).complete(ask("a"))
-
-
-async def test_at_the_start_all_requests_share_one_probe(fake_time: FakeTime):
-    async def refuse(request: ChatRequest) -> TransientError:
-        await asyncio.sleep(0)
-        return GONE
-
-    model = ScriptedModel(refuse)
-    retry = retrying(model, fake_time)
-    results = await asyncio.gather(*(retry.complete(ask(str(n))) for n in range(10)), return_exceptions=True)
-    assert all(isinstance(result, OutageStop) for result in results)
-    assert len(model.requests) < 10 + 10
 
 
 async def test_a_role_that_is_rejected_during_an_outage_stops_the_probe_too(fake_time: FakeTime):
@@ -197,15 +183,18 @@ async def test_in_an_outage_one_request_probes_and_the_others_wait(fake_time: Fa
     assert [reply.text for reply in replies] == [f"re: {n}" for n in range(20)]
 
 
-async def test_many_failures_of_different_requests_make_an_outage_too(fake_time: FakeTime):
+@pytest.mark.parametrize(("before", "requests", "most"), [(("first",), 100, 1 + 16 + 10), ((), 10, 10 + 10)])
+async def test_many_failures_of_different_requests_make_an_outage_with_one_probe(
+    fake_time: FakeTime, before: tuple[str, ...], requests: int, most: int
+):
     switch = Switch()
     model = ScriptedModel(switch)
     retry = retrying(model, fake_time, outage_seconds=5)
-    await retry.complete(ask("first"))
+    await in_turn(retry, *before)
     switch.down = GONE
-    results = await asyncio.gather(*(retry.complete(ask(str(n))) for n in range(100)), return_exceptions=True)
+    results = await asyncio.gather(*(retry.complete(ask(str(n))) for n in range(requests)), return_exceptions=True)
     assert all(isinstance(result, OutageStop) for result in results)
-    assert len(model.requests) < 1 + 16 + 10
+    assert len(model.requests) < most
 
 
 async def test_an_outage_that_lasts_stops_every_waiter_and_every_later_request(fake_time: FakeTime):
@@ -281,17 +270,19 @@ async def test_a_rejection_shows_that_the_server_works_again(fake_time: FakeTime
     assert (await retry.complete(ask("c"))).text == "fine"
 
 
-async def test_one_request_that_keeps_failing_is_given_up_while_others_succeed(fake_time: FakeTime):
-    model = ScriptedModel(Switch())
+@pytest.mark.parametrize(("failure", "least", "most"), [(BROKEN, 8, 20), (BUSY, 32, 40)])
+async def test_one_request_that_keeps_failing_is_given_up_while_others_succeed(
+    fake_time: FakeTime, failure: TransientError, least: int, most: int
+):
+    model = ScriptedModel(lambda request: failure if request.messages[0].text == "poison" else Reply(text="ok"))
     retry = retrying(model, fake_time)
     poison = asyncio.ensure_future(retry.complete(ask("poison")))
     while not poison.done():
         await retry.complete(ask("fine"))
         await asyncio.sleep(0)
-    with pytest.raises(TransientError, match="boom"):
+    with pytest.raises(TransientError, match=failure.message):
         await poison
-    sent = sum(request.messages[0].text == "poison" for request in model.requests)
-    assert 8 <= sent <= 20
+    assert least <= sum(request.messages[0].text == "poison" for request in model.requests) <= most
 
 
 async def test_a_poisonous_request_does_not_keep_others_from_probing(fake_time: FakeTime):
@@ -303,12 +294,6 @@ async def test_a_poisonous_request_does_not_keep_others_from_probing(fake_time: 
         await asyncio.sleep(0)
     assert (await retry.complete(ask("fine"))).text == "re: fine"
     poison.cancel()
-
-
-async def test_an_empty_answer_is_asked_for_again(fake_time: FakeTime):
-    retry = retrying(ScriptedModel([Reply(text=" \n"), "full"]), fake_time)
-    assert (await retry.complete(ask("a"))).text == "full"
-    assert fake_time.slept == [0.1]
 
 
 async def test_the_third_empty_answer_is_returned_as_it_is(fake_time: FakeTime):
@@ -339,19 +324,3 @@ def test_another_event_loop_starts_afresh(fake_time: FakeTime):
     with pytest.raises(OutageStop):
         run(lambda: retry.complete(ask("a")))
     assert run(lambda: retry.complete(ask("a"))).text == "fine"
-
-
-async def test_a_busy_server_may_refuse_a_request_more_often_than_fail_it(fake_time: FakeTime):
-    async def line(request: ChatRequest) -> Reply | TransientError:
-        return BUSY if request.messages[0].text == "unlucky" else Reply(text="ok")
-
-    model = ScriptedModel(line)
-    retry = retrying(model, fake_time)
-    unlucky = asyncio.ensure_future(retry.complete(ask("unlucky")))
-    while not unlucky.done():
-        await retry.complete(ask("fine"))
-        await asyncio.sleep(0)
-    with pytest.raises(TransientError, match="429"):
-        await unlucky
-    sent = sum(request.messages[0].text == "unlucky" for request in model.requests)
-    assert 32 <= sent <= 40

@@ -172,21 +172,35 @@ async def test_an_unusable_answer_is_shown_to_the_model_with_what_is_wrong():
     )
 
 
-async def test_what_is_unusable_in_the_end_says_why():
-    model = ScriptedModel(["no", "nothing here", "still not"])
+class Even(BaseModel):
+    count: int = Field(ge=3)
+
+    def model_post_init(self, context: Any) -> None:
+        if self.count % 2:
+            raise ValueError("count must be even")
+
+
+NO_KEYS = "the reply has none of the keys reasoning, edits"
+REFUSED = "the model refused: it gave no reason"
+UNUSABLE: list[tuple[type[BaseModel], list[Any], str]] = [
+    (Patch, ["no", "nothing here", "still not"], "the reply has no JSON object"),
+    (Patch, [Reply(text="I will not.", finish="refusal"), Reply(finish="refusal")], REFUSED),
+    *((Patch, [text], NO_KEYS) for text in ("{}", '{"result": "fine"}', '{"a": {"b": 1}}', '{"a": 1, "b": 2}')),
+    (Even, ['{"count": 5}'], "the reply: Value error, count must be even"),
+    (Even, ['{"count": 2}'], "count: Input should be greater than or equal to 3"),
+]
+
+
+@pytest.mark.parametrize(("form", "said", "problem"), UNUSABLE)
+async def test_what_is_unusable_in_the_end_says_why(form: type[BaseModel], said: list[Any], problem: str):
+    model = ScriptedModel(said)
     with pytest.raises(UnusableReply) as caught:
-        await Structured(model, attempts=3).ask(ASKED, Patch)
+        await Structured(model, attempts=len(said)).ask(ASKED, form)
     assert str(caught.value) == (
-        "scripted:model: no usable answer in 3 replies; the last problem: the reply has no JSON object\n"
+        f"scripted:model: no usable answer in {len(said)} replies; the last problem: {problem}\n"
         "hint: set structured: tool, or take a model that follows the form"
     )
-    assert [len(request.messages) for request in model.requests] == [2, 4, 6]
-
-
-async def test_a_refusal_is_told_so():
-    refusals = [Reply(text="I will not.", finish="refusal"), Reply(finish="refusal")]
-    with pytest.raises(UnusableReply, match="the last problem: the model refused: it gave no reason"):
-        await Structured(ScriptedModel(refusals), attempts=2).ask(ASKED, Patch)
+    assert [len(request.messages) for request in model.requests] == [2, 4, 6][: len(said)]
 
 
 async def test_what_is_sent_back_is_bounded():
@@ -221,33 +235,6 @@ async def test_an_empty_answer_can_be_sent_back():
 )
 async def test_wrapped_answers_are_understood(reply: Reply):
     assert await Structured(ScriptedModel([reply])).ask(ASKED, Patch) == PATCH
-
-
-@pytest.mark.parametrize("text", ["{}", '{"result": "fine"}', '{"a": {"b": 1}}', '{"a": 1, "b": 2}'])
-async def test_an_answer_without_any_known_key_is_no_empty_patch(text: str):
-    with pytest.raises(UnusableReply, match="the reply has none of the keys reasoning, edits"):
-        await Structured(ScriptedModel([text]), attempts=1).ask(ASKED, Patch)
-
-
-class Rooted(BaseModel):
-    count: int = Field(ge=3)
-
-
-async def test_a_problem_with_the_whole_reply_is_named():
-    class Even(BaseModel):
-        count: int
-
-        def model_post_init(self, context: Any) -> None:
-            if self.count % 2:
-                raise ValueError("count must be even")
-
-    with pytest.raises(UnusableReply, match="count must be even"):
-        await Structured(ScriptedModel(['{"count": 3}']), attempts=1).ask(ASKED, Even)
-
-
-async def test_bounds_are_checked_here_even_where_the_server_does_not():
-    with pytest.raises(UnusableReply, match="count: Input should be greater than or equal to 3"):
-        await Structured(ScriptedModel(['{"count": 2}']), attempts=1).ask(ASKED, Rooted)
 
 
 @pytest.mark.parametrize("error", [TransientError("HTTP 500"), OutageStop("dead")])

@@ -21,8 +21,8 @@ from etude.envs.dataset import DatasetConfig
 from etude.errors import InputError
 from etude.files import private_folder, write_atomically
 from etude.models import own_class
+from etude.models.http import shown_address
 from etude.models.keys import used_key_variable
-from etude.models.sdk import shown_address
 from etude.records import digest
 from etude.registry import BUILT_IN, Family
 from etude.sleep.config import SleepConfig

@@ -1,6 +1,7 @@
 """Tokens of a reply, from the bills of many servers: counts are missing or odd, or leave thoughts out."""
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -11,8 +12,16 @@ Bill = Mapping[str, Any]
 MOST = 10**9
 """No reply has more tokens: a larger number is a mistake, as are negative ones and text."""
 
-_PROMPT = ("prompt_tokens", "input_tokens")
-_SAID = ("completion_tokens", "output_tokens")
+_PROMPT = ("prompt_tokens", "input_tokens", "prompt_eval_count", "tokens_evaluated")
+_SAID = (
+    "completion_tokens",
+    "output_tokens",
+    "candidates_tokens",
+    "generated_tokens",
+    "eval_count",
+    "tokens_predicted",
+)
+"""In the words of OpenAI, Anthropic, Gemini, TGI, Ollama and llama.cpp."""
 _DETAILS = ("prompt_tokens_details", "input_tokens_details")
 _THOUGHT = tuple(
     f"{place}{name}_tokens"
@@ -34,38 +43,51 @@ _WRITTEN = (
 
 def usage_of_openai(bill: object) -> Usage:
     """The tokens of a bill in the words of Chat Completions or Responses. The output is the larger of what it says
-    and of what is left of the total: some servers have thoughts in the total only. Counts of the cache that exceed
-    the input were not counted in it."""
+    and of what is left of the total: some servers have thoughts in the total only. A total alone is output, which is
+    the dearer part. Counts of the cache that exceed the input were not counted in it."""
+    bill = _named(bill)
     read, written = _count(bill, *_READ), _count(bill, *_WRITTEN)
-    asked, said, total = _count(bill, *_PROMPT), _count(bill, *_SAID), _count(bill, "total_tokens")
-    asked = asked or max(0, total - said)
+    asked, said, total = _count(bill, *_PROMPT), _said(bill), _count(bill, "total_tokens")
+    if _count(bill, *_SAID):
+        asked = asked or max(0, total - said)
     if missed := _count(bill, "prompt_cache_miss_tokens"):
         asked = max(asked, read + missed)
     if read + written > asked:
         asked += read + written
-    return Usage(input_tokens=asked, output_tokens=_said(bill, asked), cached_tokens=read, written_tokens=written)
+    said = max(said, total - asked)
+    return Usage(input_tokens=asked, output_tokens=said, cached_tokens=read, written_tokens=written)
 
 
 def usage_of_anthropic(bill: object) -> Usage:
     """The tokens of a bill in the words of Messages, whose `input_tokens` are what the cache had no part in."""
+    bill = _named(bill)
     hour = _count(bill, "cache_creation.ephemeral_1h_input_tokens")
     read = _count(bill, "cache_read_input_tokens")
     parts = hour + _count(bill, "cache_creation.ephemeral_5m_input_tokens")
     written = max(_count(bill, "cache_creation_input_tokens"), parts)
-    asked = _count(bill, "input_tokens") + read + written
+    asked = _count(bill, *_PROMPT) + read + written
     return Usage(
         input_tokens=asked,
-        output_tokens=_said(bill, asked),
+        output_tokens=max(_said(bill), _count(bill, "total_tokens") - asked),
         cached_tokens=read,
         written_tokens=written,
         hour_tokens=hour,
     )
 
 
-def _said(bill: object, asked: int) -> int:
-    """The output, with thoughts that only the details or the total have."""
+def _said(bill: Bill) -> int:
+    """The output, with thoughts that only the details have."""
     said, thought = _count(bill, *_SAID), _count(bill, *_THOUGHT)
-    return max(said + thought if thought > said else said, _count(bill, "total_tokens") - asked)
+    return said + thought if thought > said else said
+
+
+def _named(found: object) -> Bill:
+    """The bill with its names spelled in one way: as `prompt_tokens` for `promptTokens` and `promptTokenCount`."""
+    return {_plain(name): _named(value) if as_bill(value) else value for name, value in as_bill(found).items()}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().replace("_token_count", "_tokens")
 
 
 def as_bill(found: object) -> Bill:
@@ -85,7 +107,7 @@ def later(before: Bill, bill: object) -> Bill:
     return found
 
 
-def _count(bill: object, *places: str) -> int:
+def _count(bill: Bill, *places: str) -> int:
     """The largest count at the places, as in `details.cached_tokens`; 0 where there is none."""
     return max(_tokens(_at(bill, place)) or 0 for place in places)
 

@@ -22,10 +22,10 @@ from etude.formats.chat_parts import (
     more_of_call,
     text_of,
 )
-from etude.formats.endings import ending_of, ends_well
+from etude.formats.endings import ending_of
 from etude.formats.errors import error_body, error_within
 from etude.formats.events import WAITING, bare_event, dump, is_streamed, load, pieces, read_events
-from etude.formats.opaque import Entries, data_of, opaque, put_back
+from etude.formats.opaque import data_of, is_thought, opaque, put_back, read_turn
 from etude.formats.wire import (
     Format,
     SchemaForm,
@@ -139,14 +139,8 @@ def _write_calls(calls: Sequence[ToolCall], kept: Mapping[str, Any]) -> list[dic
 
 def _kept(message: CompletionMessage) -> Opaque | None:
     """What the server wants back with a turn, as reasoning or signatures of calls: all that has no other place."""
-    parts = Entries()
-    for part in message.content if isinstance(message.content, list) else ():
-        shown = _read_part(part)
-        if shown or part.text is not None:
-            parts.text("".join(one.text for one in shown if isinstance(one, TextPart)), part.more(PART))
-        else:
-            parts.item(part.raw)
-    content = parts.opaque(_FORM)
+    parts = message.content if isinstance(message.content, list) else []
+    content = read_turn(_FORM, parts, PART, lambda part, _: _said_in(part)).opaque
     calls = list(map(more_of_call, message.tool_calls or ()))
     kept: dict[str, Any] = {"fields": message.more(MESSAGE | TOLD)}
     kept |= {"calls": calls} if any(calls) else {}
@@ -197,10 +191,17 @@ def _read_message(message: _Message) -> Message:
     )
 
 
+def _said_in(part: ContentPart) -> str | None:
+    """The text of a part; None where it has none of its own."""
+    if is_thought(part.type) or (part.text is None and part.refusal is None and part.image_url is None):
+        return None
+    return part.text or part.refusal or ""
+
+
 def _read_part(part: ContentPart) -> tuple[TextPart | ImagePart, ...]:
     if part.image_url is not None:
         return image_part(part.image_url if isinstance(part.image_url, str) else part.image_url.get("url"))
-    return as_text(part.text or part.refusal)
+    return as_text(_said_in(part))
 
 
 def _read_call(call: CompletionCall) -> tuple[ToolCall, ...]:
@@ -275,8 +276,7 @@ def _read_reply(body: bytes) -> Reply:
     streamed = is_streamed(body)
     completion = gathered(read_events(body)) if streamed else Completion.model_validate(load(body))
     choice = min(completion.choices or (), key=lambda choice: choice.index, default=CompletionChoice())
-    whole = choice.message is not None and ends_well(choice.finish_reason)
-    if (error := completion.error or choice.error) and not whole:
+    if error := completion.error or choice.error:
         raise error_within(error)
     usage = usage_of_openai(completion.usage)
     ending = ending_of(choice.finish_reason, usage)
@@ -290,7 +290,7 @@ def _read_reply(body: bytes) -> Reply:
     )
     text = said.refusal or text_of(said.content)
     silent = not text.strip() and not calls
-    apart = [name for name in ("reasoning_content", "reasoning") if silent and said.raw.get(name)]
+    apart = [name for name, value in said.raw.items() if silent and value and is_thought(name)]
     return Reply(
         text=text,
         text_in=next(iter(apart), ""),

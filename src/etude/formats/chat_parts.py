@@ -6,9 +6,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from etude.formats.bills import as_bill, later
-from etude.formats.endings import has_ended
+from etude.formats.endings import has_ended, later_ending
 from etude.formats.errors import error_within
-from etude.formats.opaque import RawPart, grown
+from etude.formats.opaque import RawPart, grown, is_thought
 from etude.formats.wire import as_json
 
 
@@ -93,7 +93,9 @@ class Completion(BaseModel):
 
 def text_of(content: str | list[ContentPart] | None) -> str:
     """The texts of a content, without what else is in it."""
-    return "".join(part.text or "" for part in content) if isinstance(content, list) else content or ""
+    if isinstance(content, list):
+        return "".join(part.text or "" for part in content if not is_thought(part.type))
+    return content or ""
 
 
 def gathered(events: Sequence[dict[str, Any]]) -> Completion:
@@ -123,9 +125,12 @@ def gathered(events: Sequence[dict[str, Any]]) -> Completion:
 def _add(
     whole: CompletionChoice, said: CompletionMessage, calls: dict[int, CompletionCall], piece: CompletionChoice
 ) -> None:
-    """Add a piece of a stream to the choice, its message and its calls."""
+    """Add a piece of a stream to the choice, its message and its calls. Some servers end with the whole message."""
     whole.error = piece.error or whole.error
-    whole.finish_reason = piece.finish_reason if has_ended(piece.finish_reason) else whole.finish_reason
+    whole.finish_reason = later_ending(whole.finish_reason, piece.finish_reason)
+    if piece.delta is None and piece.message is not None:
+        said.content, said.refusal, said.raw = None, None, {}
+        calls.clear()
     delta = piece.delta or piece.message or CompletionMessage()
     said.content = _continued(said.content, delta.content)
     said.refusal = (said.refusal or "") + (delta.refusal or "") or None

@@ -49,30 +49,27 @@ def ending_of(reason: object, usage: Usage) -> Ending:
     the `usage` that is billed all the same: the word is not known as a good end, so the reply is a broken one."""
     if not has_ended(reason):
         return "stop"
-    for word in _words(reason):
-        if word in _ENDINGS:
-            return _ENDINGS[word]
+    if (word := _word(reason)) in _ENDINGS:
+        return _ENDINGS[word]
     said = " ".join(str(reason).split())[:LONGEST]
     raise TransientError(f"the server broke the reply off: it ended with {said!r}", usage=usage)
 
 
-def ends_well(reason: object) -> bool:
-    """Whether it is one of the words for an end that is none of a broken reply."""
-    return any(word in _ENDINGS for word in _words(reason))
-
-
 def has_ended(reason: object) -> bool:
     """Whether there is a word for the end: a stream that has none was broken off."""
-    return bool(reason) and not _NOTHING.issuperset(_words(reason))
+    return bool(reason) and _word(reason) not in _NOTHING
 
 
-def _words(reason: object) -> list[str]:
-    """Some servers have two, as in `content_filter: SAFETY`, or an object with a `type`."""
+def later_ending(before: object, reason: object) -> object:
+    """How a stream ended that has told an end before: what is said of a plain end does not take back another one."""
+    plain = has_ended(before) and _ENDINGS.get(_word(reason)) == "stop"
+    return before if plain or not has_ended(reason) else reason
+
+
+def _word(reason: object) -> str:
+    """The word as listed: servers write `MAX_TOKENS`, `maxTokens`, `FinishReason.STOP` and `FINISH_REASON_STOP`. Some
+    have more behind it, as in `content_filter: SAFETY`, or an object with a `type`."""
     said = cast(dict[str, Any], reason).get("type", reason) if isinstance(reason, dict) else reason
-    return list(map(_plain, str(said).split(":")))
-
-
-def _plain(word: str) -> str:
-    """A word as listed: servers write `MAX_TOKENS`, `maxTokens`, `FinishReason.STOP` and `FINISH_REASON_STOP`."""
+    word = str(said).partition(":")[0]
     word = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", word.strip().rpartition(".")[2])
     return re.sub(r"^(?:finish_)?(?:(?:stop_)?reason_)?", "", re.sub(r"[\s_-]+", "_", word).lower())

@@ -9,14 +9,18 @@ from etude.formats.events import dump
 
 class ServerError(Exception):
     """The server says what went wrong: with the HTTP `status` that it has, or would have had before the stream began,
-    the server's own names (`codes`) for it, and all that it `said`, where that is more than the message."""
+    the server's own names (`codes`) for it, all that it `said`, where that is more than the message, and the seconds
+    that it asks to `wait`."""
 
-    def __init__(self, status: int, message: str, codes: Iterable[str] = (), said: str = "") -> None:
+    def __init__(
+        self, status: int, message: str, codes: Iterable[str] = (), said: str = "", wait: float | None = None
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
         self.codes = frozenset(codes)
         self.said = said or message
+        self.wait = wait
 
 
 _NO_MONEY = frozenset({"insufficient_quota", "billing_error"})
@@ -34,16 +38,16 @@ _NOT_THERE = frozenset({404, 405, 410})
 """Statuses of an address or a model that is wrong, or gone."""
 
 
-def as_model_error(error: ServerError, wait: float | None, *, account: str, place: str) -> ModelError:
-    """What the error means for the role. The server asked to `wait` this many seconds; `account` is the hint for a
-    refused key or an empty account, `place` that for a model that is not there."""
+def as_model_error(error: ServerError, *, account: str, place: str) -> ModelError:
+    """What the error means for the role. `account` is the hint for a refused key or an empty account, `place` that
+    for a model that is not there."""
     status, message = error.status, error.message
     if status in (401, 402, 403) or error.codes & _NO_MONEY or _NO_CREDIT in message:
         return RejectedRole(message, hint=account)
     if status in _NOT_THERE or "model_not_found" in error.codes or (status == 400 and _NO_MODEL in message):
         return RejectedRole(message, hint=place, no_model=True)
     if status in _TEMPORARY or status >= 500:
-        return TransientError(message, retry_after=wait, rate_limited=status in _TOO_MANY)
+        return TransientError(message, retry_after=error.wait, rate_limited=status in _TOO_MANY)
     return RejectedRequest(message)
 
 
@@ -65,13 +69,24 @@ _STATUSES = {
 
 
 def error_within(error: Any) -> ServerError:
-    """An error that came within an answer, from its `message`, `type` and `code`. What is unknown is the server's own
-    fault (500), and may pass."""
+    """An error as a server tells it, within an answer or in place of one, from its `message`, `type` and `code`. What
+    is unknown is the server's own fault (500), and may pass."""
     found = cast(dict[str, Any], error) if isinstance(error, dict) else {"message": error}
     codes = [found.get("code"), found.get("type")]
     known = (code if isinstance(code, int) else _STATUSES.get(str(code)) for code in codes)
     status = next((one for one in known if one is not None and 400 <= one < 600), 500)
-    return ServerError(status, str(found.get("message")), map(str, codes), dump(found).decode())
+    return ServerError(status, _message_of(found), map(str, codes), dump(found).decode())
+
+
+def _message_of(found: dict[str, Any]) -> str:
+    """With what the server behind the server said, as OpenRouter has it. Some servers wrap it once more, and `detail`
+    is FastAPI's word."""
+    inner, raw = found.get("error"), found.get("metadata")
+    said = next((text for name in ("message", "detail") if isinstance(text := found.get(name), str)), "")
+    if not said and isinstance(inner, dict):
+        return _message_of(cast(dict[str, Any], inner))
+    passed_on = cast(dict[str, Any], raw).get("raw") if isinstance(raw, dict) else None
+    return f"{said or dump(found).decode()}{f': {passed_on}' if isinstance(passed_on, str) and passed_on else ''}"
 
 
 _KINDS = {429: ("rate_limit_error", "rate_limit_exceeded"), 401: ("invalid_request_error", "invalid_api_key")}

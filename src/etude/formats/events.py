@@ -47,12 +47,15 @@ def is_streamed(body: bytes) -> bool:
 
 def read_events(body: bytes) -> list[dict[str, Any]]:
     """The data of all events, in order, up to `[DONE]`, which comes out as an empty one. Raises ValueError: the data
-    of an event is not a JSON object."""
+    of an event is not a JSON object. One that is named an error has one."""
+    named = b""
     lines = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
     events: list[dict[str, Any]] = []
     data: list[bytes] = []
     for line in (*lines, b""):
-        if line.startswith(b"data:"):
+        if line.startswith(b"event:"):
+            named = line[6:].strip()
+        elif line.startswith(b"data:"):
             data.append(line[5:].removeprefix(b" "))
         elif not line and data:
             joined = b"\n".join(data)
@@ -62,5 +65,7 @@ def read_events(body: bytes) -> list[dict[str, Any]]:
             event = load(joined)
             if not isinstance(event, dict):
                 raise ValueError("an event that is not a JSON object")
-            events.append(cast(dict[str, Any], event))
+            told = cast(dict[str, Any], event)
+            events.append({"error": told, **told} if named == b"error" else told)
+            named = b""
     return events

@@ -1,8 +1,8 @@
 """The Anthropic Messages format."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
@@ -12,7 +12,7 @@ from etude.formats.endings import ending_of
 from etude.formats.errors import error_within, typed_error_body
 from etude.formats.events import dump, is_streamed, load, named_event, read_events
 from etude.formats.message_events import call_deltas, deltas_of, gathered
-from etude.formats.opaque import Entries, RawPart, data_of, put_back
+from etude.formats.opaque import RawPart, Turn, data_of, put_back, read_turn
 from etude.formats.prompt_cache import mark_first, system_blocks
 from etude.formats.wire import (
     Format,
@@ -28,7 +28,7 @@ from etude.formats.wire import (
     read_schema,
     tool_call,
 )
-from etude.records import ChatRequest, ImagePart, Message, Opaque, Reply, TextPart, Tool, ToolCall
+from etude.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, ToolCall
 
 _FORM = "messages"
 
@@ -92,10 +92,8 @@ class _Body(BaseModel):
     stream: bool | None = None
 
 
-def write_request(
-    model: str, request: ChatRequest, settings: ModelSection, *, native: Callable[[Data], Data] = dict
-) -> Data:
-    """The body of a request; `native` brings a JSON schema into the form that the server takes."""
+def write_request(model: str, request: ChatRequest, settings: ModelSection) -> Data:
+    """The body of a request."""
     body: Data = {
         "model": model,
         "max_tokens": settings.max_output_tokens,
@@ -109,7 +107,7 @@ def write_request(
     if settings.reasoning_effort is not None:
         body["output_config"] = {"effort": settings.reasoning_effort}
     if request.response_schema is not None:
-        form = {"type": "json_schema", "schema": native(dict(request.response_schema.body))}
+        form = {"type": "json_schema", "schema": _within(request.response_schema.body)}
         body["output_config"] = {**body.get("output_config", {}), "format": form}
     if settings.thinking is not None and "thinking" not in settings.extra_body:  # other kinds have other fields
         body["thinking"] = {"type": "adaptive" if settings.thinking == "on" else "disabled"}
@@ -120,6 +118,28 @@ def write_request(
     if settings.stream:
         body["stream"] = True
     return merge(body, settings.extra_body)
+
+
+_TAKEN = {"$ref", "type", "enum", "const", "description", "title", "format", "required", "additionalProperties"}
+_INNER = {"$defs", "properties", "items", "anyOf", "allOf"}
+"""What a JSON schema may have at the server; further keys, as limits of numbers, become words of the description."""
+
+
+def _within(schema: Any) -> Any:
+    """The schema as the server takes it."""
+    if isinstance(schema, list):
+        return [_within(one) for one in cast(list[Any], schema)]
+    if not isinstance(schema, dict):
+        return schema
+    given = {("anyOf" if name == "oneOf" else name): value for name, value in cast(Data, schema).items()}
+    made = {name: value for name, value in given.items() if name in _TAKEN}
+    for name in _INNER & given.keys():
+        of_names = name in ("$defs", "properties")
+        made[name] = {key: _within(one) for key, one in given[name].items()} if of_names else _within(given[name])
+    if more := {name: value for name, value in given.items() if name not in _TAKEN | _INNER}:
+        limits = ", ".join(f"{name}: {value}" for name, value in more.items())
+        made["description"] = f"{made.get('description', '')} {{{limits}}}".strip()
+    return made
 
 
 def _write_tool(tool: Tool) -> Data:
@@ -217,32 +237,29 @@ def _read_turn(message: _Message) -> list[Message]:
         for block in message.content
         if block.type == "tool_result"
     ]
-    calls = tuple(
-        ToolCall(id=block.id, name=block.name, arguments=json.dumps(block.input, ensure_ascii=False))
-        for block in message.content
-        if block.type == "tool_use"
-    )
-    content = _read_content([block for block in message.content if block.type not in ("tool_result", "tool_use")])
-    kept = _kept(message.content) if message.role == "assistant" else None
-    said = Message(role=message.role, content=content, tool_calls=calls, opaque=kept)
-    return [*results, said] if content or calls else results
+    if message.role == "assistant":
+        texts, calls, kept = _turn(message.content)
+        content = tuple(TextPart(text=text) for text in texts)
+        said = [Message(role="assistant", content=content, tool_calls=calls, opaque=kept)] if content or calls else []
+    else:
+        content = _read_content([block for block in message.content if block.type != "tool_result"])
+        said = [Message(role=message.role, content=content)] if content else []
+    return [*results, *said]
 
 
 _KNOWN = {"type", "text", "citations", "id", "name", "input", "cache_control"}
 """Fields of texts and calls that have a place of their own, or are for one side only."""
 
 
-def _kept(blocks: Sequence[_Block]) -> Opaque | None:
-    """What the server wants back with a turn: thoughts with their signatures, what its own tools did."""
-    entries = Entries()
-    for block in blocks:
-        if block.type == "text":
-            entries.text(block.text or "", block.more(_KNOWN))
-        elif block.type == "tool_use":
-            entries.call(block.more(_KNOWN))
-        else:
-            entries.item(block.raw)
-    return entries.opaque(_FORM)
+def _turn(blocks: Sequence[_Block]) -> Turn:
+    """With what the server wants back: thoughts with their signatures, what its own tools did."""
+    return read_turn(_FORM, blocks, _KNOWN, _read_said)
+
+
+def _read_said(block: _Block, at: int) -> str | ToolCall | None:
+    if block.type == "tool_use":
+        return tool_call(at, block.id, block.name, block.input)
+    return block.text or "" if block.type == "text" else None
 
 
 def _read_content(content: str | Sequence[_Block] | None) -> tuple[TextPart | ImagePart, ...]:
@@ -325,19 +342,15 @@ def _write_events(call: WireRequest, reply: Reply) -> Iterator[bytes]:
 def _read_reply(body: bytes) -> Reply:
     streamed = is_streamed(body)
     answer = _read_answer(gathered(read_events(body)) if streamed else load(body))
-    calls = tuple(
-        tool_call(at, block.id, block.name, block.input)
-        for at, block in enumerate(answer.content)
-        if block.type == "tool_use"
-    )
+    texts, calls, kept = _turn(answer.content)
     usage = usage_of_anthropic(answer.usage)
     return Reply(
-        text="".join(block.text or "" for block in answer.content if block.type == "text"),
+        text="".join(texts),
         tool_calls=calls,
         finish=finish_of(calls, ending_of(answer.stop_reason, usage)),
         usage=usage,
         simulated=answer.id.startswith("msg_simulated"),
-        opaque=_kept(answer.content),
+        opaque=kept,
     )
 
 

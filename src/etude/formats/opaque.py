@@ -6,8 +6,9 @@ them.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, cast
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, model_validator
 
@@ -40,29 +41,46 @@ class RawPart(BaseModel):
         }
 
 
-class Entries:
-    """Entries of one turn, in order."""
+def is_thought(kind: str) -> bool:
+    """Whether parts of this type are what a model thought, whatever the server calls it."""
+    return re.search("think|thought|reason", kind) is not None
 
-    def __init__(self) -> None:
-        self._entries: list[Data] = []
 
-    def item(self, item: Data) -> None:
-        """Something that has no other place."""
-        self._entries.append({"item": item})
+P = TypeVar("P", bound=RawPart)
 
-    def text(self, text: str, more: Data) -> None:
-        """A piece of the turn's text."""
-        if text or more:
-            self._entries.append({"chars": len(text), **({"more": more} if more else {})})
 
-    def call(self, more: Data) -> None:
-        """The next call."""
-        self._entries.append({"call": True, **({"more": more} if more else {})})
+class Turn(NamedTuple):
+    """A turn of a model."""
 
-    def opaque(self, form: str) -> Opaque | None:
-        """None where texts and calls are all there is."""
-        kept = any("item" in entry or "more" in entry for entry in self._entries)
-        return opaque(form, self._entries) if kept else None
+    texts: list[str]
+    calls: tuple[ToolCall, ...]
+    opaque: Opaque | None
+    """None where texts and calls are all there is."""
+
+
+def read_turn(
+    form: str, parts: Iterable[P], known: Collection[str], read: Callable[[P, int], str | ToolCall | None]
+) -> Turn:
+    """The turn that has these parts. `read` is given a part and the number of calls before it, and gives its text or
+    its call; None for what has no place. `known` are the fields of texts and calls that have one."""
+    texts: list[str] = []
+    calls: list[ToolCall] = []
+    entries: list[Data] = []
+    for part in parts:
+        found = read(part, len(calls))
+        if found is None:
+            entries.append({"item": part.raw})
+            continue
+        more = part.more(known)
+        if isinstance(found, ToolCall):
+            calls.append(found)
+        elif found:
+            texts.append(found)
+        if found or more:
+            entry: Data = {"call": True} if isinstance(found, ToolCall) else {"chars": len(found)}
+            entries.append({**entry, "more": more} if more else entry)
+    kept = any("item" in entry or "more" in entry for entry in entries)
+    return Turn(texts, tuple(calls), opaque(form, entries) if kept else None)
 
 
 def opaque(form: str, data: Any) -> Opaque:
@@ -127,19 +145,6 @@ def put_back(
             piece, said = said[: entry["chars"]], said[entry["chars"] :]
             parts += [merge(text(piece), entry.get("more", {}))] if piece.strip() else []
     return parts
-
-
-def in_one(turns: list[Message]) -> Opaque | None:
-    """What is kept of turns that become one."""
-    form = next((turn.opaque.format for turn in turns if turn.opaque is not None), None)
-    if form is None:
-        return None
-    entries: list[Data] = []
-    for turn in turns:
-        kept = data_of(turn, form)
-        said = "".join(part.text for part in turn.content if isinstance(part, TextPart))
-        entries += kept or [*([{"chars": len(said)}] if said else []), *({"call": True} for _ in turn.tool_calls)]
-    return Opaque(format=form, data=cast(Any, entries))
 
 
 def grown(before: Data, more: Mapping[str, Any]) -> Data:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
@@ -11,19 +12,17 @@ from etude.formats.bills import usage_of_openai
 from etude.formats.endings import Ending, ending_of
 from etude.formats.errors import error_body, error_within
 from etude.formats.events import WAITING, dump, is_streamed, load, named_event
-from etude.formats.opaque import Entries, RawPart, data_of, put_back
+from etude.formats.opaque import RawPart, data_of, is_thought, put_back, read_turn
 from etude.formats.response_events import events_of, last_state
 from etude.formats.wire import (
     Format,
     SchemaForm,
     WireRequest,
-    as_json,
     as_text,
     finish_of,
     forced_tool,
     has_picture,
     image_part,
-    joined,
     maker,
     parse_body,
     read_schema,
@@ -89,14 +88,11 @@ class _Body(BaseModel):
 
 ENCRYPTED = "reasoning.encrypted_content"
 """Asks for thoughts in a form that can be sent back, since the server keeps nothing: models that think demand them
-between the calls of tools."""
+between the calls of tools. Models that have none may refuse it."""
 
 
-def write_request(
-    model: str, request: ChatRequest, settings: ModelSection, *, thoughts: bool = True
-) -> dict[str, Any]:
-    """The body of a request. Nothing is kept at the server. Without `thoughts` it is not asked for them in a form
-    that can be sent back, which models that have none may refuse."""
+def write_request(model: str, request: ChatRequest, settings: ModelSection) -> dict[str, Any]:
+    """The body of a request. Nothing is kept at the server."""
     body: dict[str, Any] = {
         "model": model,
         "input": [item for message in request.messages for item in _write_items(message)],
@@ -113,7 +109,7 @@ def write_request(
         body["text"] = {"format": {"type": "json_schema", **schema}}
     if request.tools:
         body["tools"] = [{"type": "function", **tool.model_dump(), "strict": False} for tool in request.tools]
-        body |= {"include": [ENCRYPTED]} if thoughts else {}
+        body["include"] = [ENCRYPTED]
     if request.forced_tool is not None:
         body["tool_choice"] = {"type": "function", "name": request.forced_tool}
     return merge(body, settings.extra_body)
@@ -153,7 +149,7 @@ def _read_request(body: bytes, seed: int | None) -> WireRequest:
     tools = () if data.tool_choice == "none" else _read_tools(data)
     name = data.tool_choice.name if isinstance(data.tool_choice, _Choice) else None
     request = ChatRequest(
-        messages=joined([message for item in items for message in _read_item(item)]),
+        messages=tuple(_read_items(items)),
         response_schema=read_schema(form),
         tools=tools,
         forced_tool=forced_tool(tools, name, any_tool=data.tool_choice == "required"),
@@ -193,28 +189,36 @@ _CALLS = ("function_call", "custom_tool_call")
 _KNOWN = {"type", "role", "content", "call_id", "name", "namespace", "arguments", "input", "id", "status"}
 """Fields of messages and calls that have a place of their own, or are for the client."""
 _RESULTS = ("function_call_output", "custom_tool_call_output")
+_TOLD = {("message", role) for role in ("system", "developer", "user")}
 
 
-def _read_item(item: _Item) -> list[Message]:
-    """The message of an item. Thoughts, and calls of the server's own tools, are turns that say nothing."""
-    entries = Entries()
+def _read_items(items: list[_Item]) -> Iterator[Message]:
+    """What the model said in one go is one message: texts, calls, thoughts and calls of the server's own tools."""
+    there = (item for item in items if item.type != _REFERENCE)
+    for said, group in groupby(there, lambda item: item.type not in _RESULTS and (item.type, item.role) not in _TOLD):
+        if not said:
+            yield from map(_read_told, group)
+            continue
+        texts, calls, kept = read_turn(_FORM, group, _KNOWN, _read_said)
+        content = tuple(TextPart(text=text) for text in texts)
+        if content or calls:
+            yield Message(role="assistant", content=content, tool_calls=calls, opaque=kept)
+
+
+def _read_told(item: _Item) -> Message:
+    """What the model was told: a result, or a message of others."""
     if item.type in _RESULTS:
-        return [Message(role="tool", content=_read_result(item.output), tool_call_id=item.call_id)]
-    if item.type in _CALLS:
-        arguments = item.arguments if item.type == "function_call" else json.dumps({"input": item.input})
-        call = ToolCall(id=item.call_id, name=_in(item.namespace, item), arguments=as_json(arguments))
-        entries.call(item.more(_KNOWN))
-        return [Message(role="assistant", tool_calls=(call,), opaque=entries.opaque(_FORM))]
-    if item.type == _REFERENCE:
-        return []
-    if item.type != "message":
-        entries.item(item.raw)
-        return [Message(role="assistant", opaque=entries.opaque(_FORM))]
-    content = _read_content(item.content)
-    if item.role == "assistant":
-        entries.text("".join(part.text for part in content if isinstance(part, TextPart)), item.more(_KNOWN))
-        return [Message(role="assistant", content=content, opaque=entries.opaque(_FORM))] if content else []
-    return [Message(role="system" if item.role == "developer" else item.role, content=content)]
+        return Message(role="tool", content=_read_result(item.output), tool_call_id=item.call_id)
+    return Message(role="system" if item.role == "developer" else item.role, content=_read_content(item.content))
+
+
+def _read_said(item: _Item, at: int) -> str | ToolCall | None:
+    if item.type == "message":
+        return "".join(part.text for part in _read_content(item.content) if isinstance(part, TextPart))
+    if item.type not in _CALLS:
+        return None
+    arguments = {"input": item.input} if item.type == "custom_tool_call" else item.arguments
+    return tool_call(at, item.call_id, _in(item.namespace, item), arguments)
 
 
 def _read_result(output: Any) -> tuple[TextPart | ImagePart, ...]:
@@ -230,6 +234,7 @@ def _read_content(content: str | list[_Part] | None) -> tuple[TextPart | ImagePa
     return tuple(
         shown
         for part in content
+        if not is_thought(part.type)
         for shown in (image_part(part.image_url) if part.image_url else as_text(part.text or part.refusal or ""))
     )
 
@@ -321,28 +326,22 @@ def _read_reply(body: bytes) -> Reply:
     if response.error:
         raise error_within(response.error)
     usage = usage_of_openai(response.usage)
-    calls: list[ToolCall] = []
-    texts: list[str] = []
-    refused = False
-    entries = Entries()
-    for item in response.output:
-        if item.type == "function_call":
-            calls.append(tool_call(len(calls), item.call_id, item.name, item.arguments))
-            entries.call(item.more(_KNOWN))
-        elif item.type == "message":
-            parts = item.content if isinstance(item.content, list) else []
-            texts.append("".join(part.text or part.refusal or "" for part in parts))
-            entries.text(texts[-1], item.more(_KNOWN))
-            refused = refused or any(part.type == "refusal" for part in parts)
-        else:
-            entries.item(item.raw)
+    messages = [item for item in response.output if item.type == "message"]
+    answers = any(item.raw.get("phase") == "final_answer" for item in messages)
+    aside = [item for item in messages if answers and item.raw.get("phase") == "commentary"]
+    texts, calls, kept = read_turn(
+        _FORM, response.output, _KNOWN, lambda item, at: None if item in aside else _read_said(item, at)
+    )
+    refused = any(
+        part.type == "refusal" for item in messages for part in item.content or () if isinstance(part, _Part)
+    )
     return Reply(
         text="".join(texts),
-        tool_calls=tuple(calls),
+        tool_calls=calls,
         finish=finish_of(calls, "refusal" if refused else _ending(response, usage)),
         usage=usage,
         simulated=response.id.startswith("resp_simulated"),
-        opaque=entries.opaque(_FORM),
+        opaque=kept,
     )
 
 

@@ -8,11 +8,22 @@ from typing import Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from etude.config import ModelSection
 from etude.errors import InputError
 from etude.formats.endings import Ending
 from etude.formats.events import load
-from etude.formats.opaque import in_one
-from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, TextPart, Tool, ToolCall, digest
+from etude.records import (
+    ChatRequest,
+    ImagePart,
+    Message,
+    Reply,
+    ResponseSchema,
+    TextPart,
+    Tool,
+    ToolCall,
+    canonical,
+    digest,
+)
 
 B = TypeVar("B", bound=BaseModel)
 Finish = Literal["stop", "length", "tool_calls", "refusal"]
@@ -70,8 +81,8 @@ class Format(ServedFormat):
     """Where a server takes requests, below the version of its address."""
     answer: str
     """What the body of an answer is called."""
-    write_request: Callable[..., dict[str, Any]]
-    """The body for a model's name, a `ChatRequest` and a `ModelSection`; further arguments have defaults."""
+    write_request: Callable[[str, ChatRequest, ModelSection], dict[str, Any]]
+    """The body for a model by its name there."""
     read_reply: Callable[[bytes], Reply]
     """The reply in an answer, plain or streamed. Token counts that are missing stay 0; what the model thought is in
     `opaque` only. Raises ValueError for another body or a stream without an end, ServerError for an error within it,
@@ -128,11 +139,18 @@ def with_field(body: bytes, name: str, value: object) -> bytes:
 
 def estimate(request: ChatRequest) -> int:
     """Tokens of a request, at four characters to a token."""
-    texts = [message.text for message in request.messages]
+    return -(-len(text_of(request)) // 4)
+
+
+def text_of(request: ChatRequest) -> str:
+    """All text that is counted, pictures aside."""
+    texts = [part.text for message in request.messages for part in message.content if isinstance(part, TextPart)]
     texts += [call.name + call.arguments for message in request.messages for call in message.tool_calls]
-    texts += [json.dumps(message.opaque.data) for message in request.messages if message.opaque is not None]
-    texts += [tool.name + tool.description + json.dumps(tool.parameters) for tool in request.tools]
-    return -(-sum(map(len, texts)) // 4)
+    texts += [canonical(message.opaque.data) for message in request.messages if message.opaque is not None]
+    texts += [canonical(tool.model_dump(mode="json")) for tool in request.tools]
+    if request.response_schema is not None:
+        texts.append(canonical(request.response_schema.model_dump(mode="json")))
+    return "".join(texts)
 
 
 def as_text(text: str | None) -> tuple[TextPart, ...]:
@@ -176,28 +194,6 @@ def as_data(arguments: str) -> Any:
         return json.loads(arguments)
     except ValueError:
         return arguments
-
-
-def joined(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages with what the model said in one go in one message: a text and its calls can be apart in formats
-    of items, and servers of others take them only together. Turns that say nothing are left out."""
-    turns: list[list[Message]] = []
-    for message in messages:
-        if turns and message.role == "assistant" == turns[-1][0].role:
-            turns[-1].append(message)
-        else:
-            turns.append([message])
-    whole = [turn[0] if len(turn) == 1 else _one_turn(turn) for turn in turns]
-    return tuple(turn for turn in whole if turn.role != "assistant" or turn.content or turn.tool_calls)
-
-
-def _one_turn(parts: list[Message]) -> Message:
-    return Message(
-        role="assistant",
-        content=tuple(shown for part in parts for shown in part.content),
-        tool_calls=tuple(call for part in parts for call in part.tool_calls),
-        opaque=in_one(parts),
-    )
 
 
 def forced_tool(tools: Sequence[Tool], name: object, *, any_tool: bool) -> str | None:

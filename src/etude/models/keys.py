@@ -14,7 +14,7 @@ from etude.secret_values import Secrets
 
 _KEYLESS = ("simulated:", "handoff:")
 _NO_KEY = "none"
-"""Sent where there is none: the SDKs want one."""
+"""Sent where there is none: some servers want any."""
 KEPT_SECONDS = 240.0
 """How long a printed key is used: command lines of clouds renew their tokens five minutes before the end."""
 

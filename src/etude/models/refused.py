@@ -16,15 +16,19 @@ _REFUSED = (
     r"unsupported|unknown (?!error|value)|unrecogni[sz]ed|unexpected (?!error|value)|was unexpected|extra_forbidden"
     r"|unknown_|extra(?:neous)? (?:key|input|field|propert|param|argument)|additional ?propert|deprecated"
     r"|(?:not|n't|no longer|cannot) (?:\w+ )?(?:be )?(?:a valid )?"
-    r"(?:support|accept|permit|allow|implement|available|enabled|recogni[sz]|known|exist|take|have|set\b|used|specified"
-    r"|param|argument|field|found|find|valid (?:for|with|in)\b)"
+    r"(?:support|accept|permit|allow|implement|available|enabled|recogni[sz]|known|exist|take|have|set\b|used|specif"
+    r"|param|argument|field|found|find|valid (?:for|with|in)\b|provid|sen[dt]\b|pass|includ|given|applicable"
+    r"|in the (?:schema|enum))"
     r"|not one of the \w+ (?:param|field|argument)|(?:is|are) (?:disabled|fixed)"
     r"|not (?:configur|adjust|modifi|chang)\w*able"
     r"|must be (?:unset|omitted|removed|absent|null)|invalid (?:param|argument|field|key|name)"
+    r"|unavailable|incompatible|prohibited|forbidden|rejects\b|renamed|rather than|no such|only available"
+    r"|(?:remove|omit|drop|leave out) (?:the )?\W*\w+"
 )
 _ONE_VALUE = (
     r"may only be|only supports? (?:the default|\S*\d)|only \w+ value is"
-    r"|only (?:the )?\(?default|\bonly \S*\d[\d.]* is|(?:must|should|can only) (?:be )?(?:set to )?=*\d"
+    r"|only (?:the )?\(?default|\bonly \S*\d[\d.]* is|(?:must|should|can only) (?:be |equal )?(?:set to )?=*\d"
+    r"|locked to"
 )
 """What is said where a parameter has one value, which is the one that it has without being sent."""
 _VALUE = re.compile(
@@ -55,7 +59,7 @@ _FORM = re.compile(
 _ONLY_STREAMED = (
     r"non-?stream|only supports? (?:\w+ )?stream|only \W*stream|(?:enable|requires?|use) (?:the )?\W*stream"
     r"|\bstream\w*\W+(?:mode |parameter )?(?:is |are )?(?:required|only|mandatory)"
-    r"|stream\W+(?:parameter )?(?:must|should|needs)|stream\W{0,3}[=:]\W*false|set \W*stream\W* to \W*true"
+    r"|stream\W+(?:parameter )?(?:must|should|needs)|stream\W{0,3}[=:]\W*false|set \W*stream\W*(?:to)?\W*true"
 )
 _OF_CONTENT = (
     r"\bcontent|empty|blank|\bnull\b|missing|\btokens?\b|characters|length|too (?:long|many|large)|exceed"
@@ -64,7 +68,7 @@ _OF_CONTENT = (
 """What is said of what a message says, which would be said of it in every other place."""
 _NO_SYSTEM = (
     rf"(?s:\A(?!.*(?:{_OF_CONTENT})).*(?:{_REFUSED}|must alternate|first message must"
-    r"|(?:only|must be|should be) \W*user|without system|no system|not match"
+    r"|(?:only|must be|should be) (?:one of)?\W*user|without system|no system|not match"
     r"|(?:invalid|unexpected).{0,60}\broles?\b|\broles?\b.{0,60}(?:invalid|unexpected)))"
 )
 
@@ -175,7 +179,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     "system": Parameter(
         r"(?:system|developer)\W{0,2}[ _-]?(?:role|message|prompt|instruction)s?|roles?\W.*\W(?:system|developer)"
         r"|roles? must alternate|first message|messages?\W{1,2}0\W{1,2}role"
-        r"|'system' found using 'role'|only \W*user.*roles?|roles? must be \W*user",
+        r"|'system' found using 'role'|only \W*user.*roles?|roles? must be (?:one of)?\W*user",
         sent=lambda sent: any(message.role == "system" for message in sent.request.messages),
         change=lambda settings: {},
         instead="system messages stand at the beginning of the first user message",
@@ -320,6 +324,9 @@ def _of_object(data: dict[str, Any]) -> Iterator[str]:
         return
     if isinstance(data.get("param"), str):
         yield f"{data.get('code')}: {data['param']}"
+    if isinstance(data.get("errors"), dict):  # by the names of fields
+        for name, told in data["errors"].items():
+            yield from (f"{name}: {statement}" for statement in _statements(told))
     for key in _TOLD:
         yield from _statements(data.get(key))
 

@@ -1,32 +1,31 @@
 """What a model said, without what it thought, or why it said nothing."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from etude.records.messages import Reply
 
 _NAME = (
-    r"(?:think(?:ing(?:_process)?)?|thought_process|thoughts?|chain_of_thought|reasoning(?:_content)?"
-    r"|scratch_?pad|(?:inner_)?monologue)"
+    r"(?:(?:[\w-]{1,20}[:_]|ant)?(?:think(?:ing(?:_(?:process|block))?|_fast(?:er)?)?|thoughts?(?:_process)?"
+    r"|chain[_-]of[_-]thought|cot|reasoning(?:_content)?|scratch_?pad|monologue))"
 )
 _MARK = re.compile(
-    r"(?=[<\[◁][/\\|\w])(?:"  # most of a text is passed over by its first letters
-    r"(?P<begin>\[THINK\]|◁think▷|<\|?(?:begin|start)_of_(?:thought|thinking)\|?>|<\|?think(?:ing)?_start\|?>"
-    r"|<\|START_THINKING\|>|<unused94>|<\|channel>thought)"
-    r"|(?P<end>\[/THINK\]|◁/think▷|<\|?end_of_(?:thought|thinking)\|?>|<\|?think(?:ing)?_end\|?>"
-    r"|<\|END_THINKING\|>|<unused95>|<channel\|>)"
-    rf"|<\|?(?P<slash>/\s?)?\|?(?:{_NAME}|[\w-]{{1,20}}[:_]{_NAME})(?:\s[^<>]{{0,200}}?)?\|?(?P<open>(?P<empty>/)?>)"
-    r"|<(?P<answered>[/\\]\s?)?(?P<answer>answer)(?:\s[^<>]{0,200})?(?:>|(?(answered)\Z|(?!)))"
+    r"(?=[<\[◁][/\\|｜\w])(?:"  # most of a text is passed over by its first letters
+    r"(?P<begin>\[THINK\]|◁think▷|<unused94>|<\|channel>thought)"
+    r"|(?P<end>\[/THINK\]|◁/think▷|<unused95>|<channel\|>)"
+    r"|<[|｜]?(?:(?P<slash>[/\\]\s?|end[_▁](?:of[_▁])?)|(?:begin|start)[_▁](?:of[_▁])?)?"
+    rf"[|｜]?{_NAME}(?:[_▁](?:(?P<last>end)|begin|start))?(?:\s[^<>]{{0,200}}?)?[|｜]?(?P<open>(?P<empty>/)?>)"
+    r"|<\|?(?P<answered>[/\\]\s?)?(?P<answer>answers?(?:\s[^<>]{0,200}?)?\|?(?:(?P<void>/)?>|(?(answered)\Z|(?!))))"
     r"|<\|(?:begin|(?P<boxed>end))_of_(?P<box>box)\|>"
     r"|(?P<channel><\|channel\|>\s{0,9}analysis[^<]{0,100}<\|message\|>)"
     r"|(?P<final><\|channel\|>\s{0,9}(?:final|commentary)[^<]{0,100}(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
     r"|\[BEGIN FINAL RESPONSE\]))",
     re.IGNORECASE,
 )
-"""Where thoughts begin and end: tags with their many names, Magistral, Kimi, OpenThinker, Command A, MedGemma, Gemma,
-the channels of gpt-oss, Apriel; and answers, also in GLM's box. Every part is bounded, so that a search takes time in
-proportion to the text."""
+"""Where thoughts begin and end: tags with their many names, as `<think>`, `<|begin_of_thought|>` and `<think_start>`;
+the marks of Magistral, Kimi, MedGemma, Gemma, the channels of gpt-oss, Apriel; and answers, also in GLM's box. Every
+part is bounded, so that a search takes time in proportion to the text."""
 _IN_WORDS = (
     ("analysis", "assistantfinal"),  # gpt-oss behind a server that drops special tokens
     ("thinking...", "...done thinking."),  # the command `ollama run`
@@ -41,7 +40,11 @@ _TAIL = re.compile(
     re.IGNORECASE,
 )
 """Marks around what stands behind the thoughts; servers that know a model's marks for the end drop them."""
-_BLANK = re.compile(r"[\s\ufeff\u200b]*")
+_BLANK = re.compile(
+    r"(?:[\s\ufeff\u200b]|<s>|<bos>|<\|(?:im_start|start|start_header_id)\|>assistant(?:<\|end_header_id\|>)?"
+    r"|<\|assistant\|>)*"
+)
+"""What stands before everything, with the marks by which a template begins a turn."""
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*(.*)$", re.MULTILINE)
 _QUOTES = frozenset("\"'`“”‘’«»„")
 _NAMING = re.compile(r"[ \t]+(?:tags?|and|or|elements?|markers?|blocks?)\b", re.IGNORECASE)
@@ -113,47 +116,75 @@ def without_thoughts(text: str) -> str | None:
 
 def last_answer(text: str, *, cut: bool) -> str | None:
     """What the last pair of <answer> and </answer> holds, or what follows an <answer> without an end; the whole text
-    where there is neither. None where the answer was cut off in the midst. Tags that a sentence only names do not
-    count where there are others."""
-    found, left_open = _answers(text, lambda mark: not _is_named(text, mark))
-    if left_open is not None and not any(found):
-        return None if cut else text[left_open:].strip()
-    found = found or _answers(text, lambda mark: True)[0]
+    where there is neither. None where the answer was cut off in the midst. Tags that a sentence only names, and those
+    in quotes or in a line of code, do not count where there are others."""
+    marks = list(_marks(text))
+    outside = set(_outside(marks, _code(text)))
+    said = [mark for mark in marks if (mark in outside or _is_alone(text, mark)) and not _is_named(text, mark)]
+    found, left_open = _answers(text, said)
+    if left_open is not None and found and _is_within(text, left_open):
+        left_open = None
+    if left_open is not None and not any(mark.kind == "answered" and mark.start > left_open.start for mark in marks):
+        return None if cut else _without_draft(text[left_open.end :].strip())
+    found = found or _answers(text, marks)[0]
     meant = [answer for answer in found if answer.lower() not in _NOTHING]
-    return (meant or found or [text.strip()])[-1]
+    return _without_draft((meant or found or [text.strip()])[-1])
 
 
-def _answers(text: str, counts: Callable[[_Mark], bool]) -> tuple[list[str], int | None]:
-    """What stands between tags, and where an answer begins that has no end; an opening tag at the very end is
-    meant to close. A thought that follows an answer holds drafts."""
-    opened: int | None = None
+def _without_draft(answer: str) -> str:
+    """An answer that begins with a thought, without that."""
+    first = next(_marks(answer), None)
+    begins = first is not None and first.kind == "open" and first.start == 0
+    return (without_thoughts(answer) if begins else None) or answer
+
+
+def _answers(text: str, marks: Iterable[_Mark]) -> tuple[list[str], _Mark | None]:
+    """What stands between tags, and the tag of an answer that has no end; an opening tag at the very end is meant to
+    close. A thought that follows an answer holds drafts. Pairs in quotes are left out where there are others."""
+    opened: _Mark | None = None
     found: list[str] = []
+    quoted: list[str] = []
     before, length = 0, len(text.rstrip())
-    for mark in _marks(text):
+    for mark in marks:
         if mark.kind == "open" and opened is None:
             before = len(found)
         elif mark.kind == "close" and opened is None and before:
             del found[before:]
         elif opened is not None and (mark.kind == "answered" or (mark.kind == "answer" and mark.end >= length)):
-            found.append(text[opened : mark.start].strip())
+            pair = _Mark("answer", opened.start, mark.end)
+            (quoted if _is_quoted(text, pair) else found).append(text[opened.end : mark.start].strip())
             opened = None
-        elif mark.kind == "answer" and counts(mark):
-            opened = mark.end
-    return found, opened
+        elif mark.kind == "answer":
+            opened = mark
+    return found or quoted, opened
+
+
+def _is_alone(text: str, mark: _Mark) -> bool:
+    """It begins or ends a line, as an answer in a fence does and an example in a line of code does not."""
+    if mark.kind == "answered":
+        return not text[mark.end : mark.end + 100].partition("\n")[0].strip()
+    return not text[max(0, mark.start - 100) : mark.start].rpartition("\n")[2].strip()
+
+
+def _is_within(text: str, mark: _Mark) -> bool:
+    """In the midst of a sentence, or with nothing behind it."""
+    before = text[: mark.start].rstrip(" \t*")
+    return not text[mark.end :].strip() or (bool(before) and before[-1] not in "\n.:!?>")
 
 
 def _marks(text: str) -> Iterator[_Mark]:
     for found in _MARK.finditer(text):
         kind = found.lastgroup or ""
         if kind in ("answer", "box"):
-            kind = "answered" if found["answered"] or found["boxed"] else "answer"
-        elif kind == "open" and (found["slash"] or found["empty"]):
-            kind = "close" if found["slash"] else "empty"
+            kind = "answered" if found["answered"] or found["void"] or found["boxed"] else "answer"
+        elif kind == "open" and (found["slash"] or found["last"] or found["empty"]):
+            kind = "empty" if found["empty"] else "close"
         yield _Mark({"begin": "open", "end": "close"}.get(kind, kind), *found.span())
 
 
 def _is_named(text: str, mark: _Mark) -> bool:
-    return _is_quoted(text, mark) or _NAMING.match(text, mark.end) is not None
+    named = mark.kind == "answer" and _NAMING.match(text, mark.end) is not None
+    return named or (mark.kind in ("answer", "answered") and _is_quoted(text, mark))
 
 
 def _is_quoted(text: str, mark: _Mark) -> bool:
@@ -236,8 +267,8 @@ class _Thoughts:
         if kind == "final":
             self.depth = 0
             self._ends(mark.end)
-        elif kind == "empty" and mark.start == self._begin:
-            self._ends(mark.end)
+        elif kind == "empty" and (self.depth or mark.start == self._begin):
+            self._close(mark.end, inside)
         elif kind == "channel" or (kind == "open" and (self.depth or mark.start == self._begin)):
             self.closed = self.closed if self.depth else None
             self.depth += 1

@@ -26,7 +26,7 @@ def target(capsys: pytest.CaptureFixture[str], *flags: str) -> str:
     [
         (
             ["--target.model", "anthropic:m", "--target.base_url", "http://a/v1"],
-            "anthropic:m at http://a, key ANTHROPIC_API_KEY is not set",
+            "anthropic:m at http://a/v1, key ANTHROPIC_API_KEY is not set",
         ),
         (
             ["--target.model", "openai:m", "--target.base_url", "http://a/v1", "--target.api_key_command", "env"],

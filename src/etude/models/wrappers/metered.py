@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from etude.config import Price
 from etude.errors import HandoffStop, ModelError, RejectedRole, TransientError
 from etude.events import CallFinished, Event, Notice
+from etude.formats.wire import estimate, text_of
 from etude.protocols import ChatModel, Spend, Wrapper
-from etude.records import ChatRequest, ImagePart, Reply, Role, TextPart, Usage, canonical
+from etude.records import ChatRequest, ImagePart, Reply, Role, TextPart, Usage
 
 MESSAGE_TOKENS = 8
 """What a message costs in addition to its text."""
@@ -165,8 +166,10 @@ def cost(usage: Usage, price: Price | None, simulated: bool = False) -> float | 
 def prompt_bound(request: ChatRequest) -> int:
     """Tokens that the prompt has at most: one for every two bytes of UTF-8 text, schema and tools included, 8 for
     each message and 2,000 for each picture. Ordinary text has half of that; no tokenizer is needed."""
-    messages, pictures, text = _extent(request)
-    return -(-len(text.encode("utf-8", "replace")) // 2) + MESSAGE_TOKENS * messages + IMAGE_TOKENS * pictures
+    parts = [part for message in request.messages for part in message.content]
+    pictures = sum(isinstance(part, ImagePart) for part in parts)
+    letters = len(text_of(request).encode("utf-8", "replace"))
+    return -(-letters // 2) + MESSAGE_TOKENS * len(request.messages) + IMAGE_TOKENS * pictures
 
 
 def least_tokens(request: ChatRequest) -> int:
@@ -181,18 +184,5 @@ def least_tokens(request: ChatRequest) -> int:
 def _billed(request: ChatRequest, reply: Reply) -> Usage:
     """What the server says, with an estimate where it says nothing of input or output: neither is ever free."""
     whole = {"input_tokens": request, "output_tokens": ChatRequest(messages=(reply.turn,))}
-    sizes = {name: len(_extent(one)[2]) for name, one in whole.items() if getattr(reply.usage, name) == 0}
-    return reply.usage.model_copy(update={name: -(-size // 4) for name, size in sizes.items()})
-
-
-def _extent(request: ChatRequest) -> tuple[int, int, str]:
-    """Number of messages, number of pictures, and all text that counts."""
-    parts = [part for message in request.messages for part in message.content]
-    calls = [call for message in request.messages for call in message.tool_calls]
-    text = [part.text for part in parts if isinstance(part, TextPart)]
-    text += [call.name + call.arguments for call in calls]
-    text += [canonical(message.opaque.data) for message in request.messages if message.opaque is not None]
-    text += [canonical(tool.model_dump(mode="json")) for tool in request.tools]
-    if request.response_schema is not None:
-        text.append(canonical(request.response_schema.model_dump(mode="json")))
-    return len(request.messages), sum(isinstance(part, ImagePart) for part in parts), "".join(text)
+    missing = {name: estimate(one) for name, one in whole.items() if getattr(reply.usage, name) == 0}
+    return reply.usage.model_copy(update=missing)

@@ -1,7 +1,4 @@
-"""What the models of OpenAI's and Anthropic's SDKs share: connections, time limits, errors.
-
-Both SDKs come from one generator: the same clients, the same exceptions.
-"""
+"""Models behind HTTP: connections, time limits, errors."""
 
 import asyncio
 import math
@@ -12,25 +9,27 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from importlib import import_module
-from types import ModuleType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from etude.config import ModelSection
 from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
 from etude.formats import RESPONSES, Format
-from etude.formats.errors import ServerError, as_model_error
+from etude.formats.errors import ServerError, as_model_error, error_within
+from etude.formats.events import dump, load
 from etude.formats.opaque import bare, names_of
 from etude.models.keys import Key
 from etude.models.provider_model import ProviderModel, check_headers, shorten
 from etude.models.refused import Sending
 from etude.records import ChatRequest, Reply
 
+if TYPE_CHECKING:
+    import httpx2
+
 CONNECT_SECONDS = 4.0
 """A connection that takes longer is given up, so that a dead address is known within 5 seconds."""
 SEED_HEADER = "x-etude-seed"
-"""Carries the seed where the interface has no field for it."""
+"""Carries the seed where the interface has no field for it: the simulated endpoint reads it, other servers do not."""
 _ABOUT_FORM = re.compile(r"response_format|schema|grammar|tool|function", re.IGNORECASE)
 """What an error says that is about the form that was asked for."""
 
@@ -42,15 +41,15 @@ class Clients:
     they have, twice for each request.
     """
 
-    def __init__(self, make: Callable[[], Any]) -> None:
+    def __init__(self, make: "Callable[[], httpx2.AsyncClient]") -> None:
         self.loop = asyncio.get_running_loop()
         self._make = make
-        self._made: list[Any] = []
-        self._idle: list[Any] = []
+        self._made: list[httpx2.AsyncClient] = []
+        self._idle: list[httpx2.AsyncClient] = []
         self._turn = asyncio.Lock()
 
     @asynccontextmanager
-    async def one(self) -> AsyncGenerator[Any]:
+    async def one(self) -> "AsyncGenerator[httpx2.AsyncClient]":
         """The client that was used last, whose connection is the least likely to be closed; a new one when none is
         idle. Requests begin one by one, with a look at the connections between them: thousands that are opened at
         once would wait for each other until their time is over."""
@@ -67,21 +66,21 @@ class Clients:
 
     async def aclose(self) -> None:
         for client in self._made:
-            await client.close()
+            await client.aclose()
 
 
-class SdkModel(ProviderModel):
-    """A model behind an SDK, which is imported with the first request, by its name at the server. Raises ConfigError:
-    the address is not a URL, or a header cannot be sent."""
+class HttpModel(ProviderModel):
+    """A model behind a server that speaks one of the formats, by its name there. What `query` has goes with every
+    request. Raises ConfigError: the address is not a URL, or a header cannot be sent."""
 
-    def __init__(
-        self, provider: str, name: str, settings: ModelSection, base_url: str, key: Key, form: Format
-    ) -> None:
+    query: Mapping[str, str] = {}
+
+    def __init__(self, name: str, settings: ModelSection, base_url: str, key: Key, form: Format) -> None:
         check_headers(settings.headers)
-        super().__init__(f"{provider}:{name}", settings, key.secrets)
+        super().__init__(name, settings, key.secrets)
         self.endpoint = shown_address(base_url)
         key.secrets.add_address("base_url", base_url)  # it may be of the environment
-        self._model = name
+        self._model = name.partition(":")[2]
         self._base_url = base_url
         self._key = key
         self._format = form
@@ -93,44 +92,32 @@ class SdkModel(ProviderModel):
         self._answered_in: set[str] = set()
 
     @abstractmethod
-    def _sdk(self) -> ModuleType:
-        """The SDK, imported."""
-
-    @abstractmethod
-    def _connect(self, **settings: Any) -> Any:
-        """A new client with settings that both SDKs take."""
-
-    @abstractmethod
-    async def _send(self, client: Any, request: ChatRequest, settings: ModelSection) -> bytes:
-        """The whole body of the answer, streamed or not, to a request with these settings."""
+    def _shown(self, key: str) -> dict[str, str]:
+        """The headers that show the key."""
 
     async def complete(self, request: ChatRequest) -> Reply:
-        sdk = cast(Any, self._sdk())
+        import httpx2
+
         key = await self._key.renewed()
         sending = self._sending
         request = sending.fit(request)
         try:
-            async with self._connected(sdk).one() as client:
-                client.api_key = key
-                async with asyncio.timeout(self._settings.timeout):
-                    body = await self._sent(client, request, sending.settings)
-        except (TimeoutError, sdk.APITimeoutError) as error:
-            late = isinstance(error.__cause__, _http_library(sdk).ConnectTimeout)
+            async with self._connected().one() as client, asyncio.timeout(self._settings.timeout):
+                body = await self._sent(client, request, sending.settings, key)
+        except (TimeoutError, httpx2.TimeoutException) as error:
+            late = isinstance(error, httpx2.ConnectTimeout)
             what, limit = ("connection", CONNECT_SECONDS) if late else ("answer", self._settings.timeout)
             message = f"no {what} within {min(limit, self._settings.timeout):g} seconds"
             raise TransientError(message, unreachable=True) from None
-        except sdk.APIConnectionError as error:
-            message = f"no connection: {error.__cause__ or error}"
+        except httpx2.HTTPError as error:
+            message = f"no connection: {str(error) or type(error).__name__}"
             raise TransientError(self._quote(message), unreachable=True) from None
-        except sdk.APIStatusError as error:
-            wait = _wait(error.response.headers)
-            codes = {str(getattr(error, name, None)) for name in ("code", "type")}
-            failure = ServerError(error.status_code, _words(error), codes, error.response.text)
-            raise await self._refusal(failure, wait, request, sending) from None
+        except ServerError as error:
+            raise self._refusal(error, request, sending) from None
         try:
             reply = self._format.read_reply(body)
         except ServerError as error:
-            raise await self._refusal(error, None, request, sending) from None
+            raise self._refusal(error, request, sending) from None
         except TransientError as error:
             raise TransientError(self._quote(error.message), usage=error.usage) from None
         except ValueError:
@@ -139,83 +126,93 @@ class SdkModel(ProviderModel):
         self._answered_in.add(_form_of(request))
         return reply
 
-    async def _sent(self, client: Any, request: ChatRequest, settings: ModelSection) -> bytes:
-        """The whole body of the answer. A request that is refused for what it sends back is sent once more without,
-        and so are later ones if that was it."""
-        if self._bare:
-            return await self._send(client, bare(request), settings)
-        sdk = cast(Any, self._sdk())
+    async def _sent(
+        self, client: "httpx2.AsyncClient", request: ChatRequest, settings: ModelSection, key: str
+    ) -> bytes:
+        """The whole body of the answer, streamed or not. A request that is refused for what it sends back is sent
+        once more without, and so are later ones if that was it."""
+        import httpx2
+
         try:
-            return await self._send(client, request, settings)
-        except sdk.APIStatusError as error:
-            if not self._is_about_opaque(error, request):
+            return await self._post(client, request, settings, key)
+        except ServerError as error:
+            if self._bare or not self._is_about_opaque(error, request):
                 raise
             self._bare = True
             try:
-                return await self._send(client, bare(request), settings)
-            except sdk.APIError:
+                return await self._post(client, request, settings, key)
+            except (ServerError, httpx2.HTTPError):
                 self._bare = False
                 raise error from None
 
-    def _is_about_opaque(self, error: Any, request: ChatRequest) -> bool:
+    async def _post(
+        self, client: "httpx2.AsyncClient", request: ChatRequest, settings: ModelSection, key: str
+    ) -> bytes:
+        import httpx2
+
+        body = self._format.write_request(self._model, bare(request) if self._bare else request, settings)
+        if self._bare:
+            body.pop("include", None)  # thoughts that could be sent back, in Responses
+        headers = httpx2.Headers(self._shown(key))
+        if settings.send_seed and request.seed is not None and "seed" not in body:
+            headers[SEED_HEADER] = str(request.seed)
+        headers.update(self._settings.headers)
+        response = await client.post(self._format.path, content=dump(body), headers=headers)
+        if response.status_code >= 400:
+            raise _told(response)
+        return response.content
+
+    def _is_about_opaque(self, error: ServerError, request: ChatRequest) -> bool:
         names = names_of(request)
         if self._format is RESPONSES and request.tools:
             names |= {"include", "ncrypted"}
-        return error.status_code in (400, 422) and any(name in _words(error) for name in names)
+        return error.status in (400, 422) and any(name in error.message for name in names)
 
     async def aclose(self) -> None:
         clients, self._clients = self._clients, None
         if clients is not None and clients.loop is asyncio.get_running_loop():
             await clients.aclose()
 
-    def _connected(self, sdk: Any) -> Clients:
+    def _connected(self) -> Clients:
         """The clients of the running loop."""
         if self._clients is not None and self._clients.loop is asyncio.get_running_loop():
             return self._clients
-        limit = self._settings.timeout
-        timeout = sdk.Timeout(limit, connect=min(CONNECT_SECONDS, limit))
-        # Reading the certificates takes longer than all the rest of a client.
-        certificates = _http_library(sdk).create_ssl_context()
+        import httpx2
 
-        def make() -> Any:
-            http = sdk.DefaultAsyncHttpxClient(base_url=self._base_url, timeout=timeout, verify=certificates)
-            return self._connect(
-                api_key=self._key.text,
+        limit = self._settings.timeout
+        timeout = httpx2.Timeout(limit, connect=min(CONNECT_SECONDS, limit))
+        # Reading the certificates takes longer than all the rest of a client.
+        certificates = httpx2.create_ssl_context()
+
+        def make() -> httpx2.AsyncClient:
+            return httpx2.AsyncClient(
                 base_url=self._base_url,
-                default_headers=self._settings.headers,
-                max_retries=0,
+                params=dict(self.query),
+                headers={"Content-Type": "application/json", "User-Agent": "etude"},
                 timeout=timeout,
-                http_client=http,
+                verify=certificates,
+                follow_redirects=True,
             )
 
         self._clients = Clients(make)
         return self._clients
 
-    async def _post(self, client: Any, path: str, body: dict[str, Any], headers: dict[str, str]) -> bytes:
-        """The whole body of the answer. The SDKs' own methods look at the type of every field of a request and a
-        reply first, which costs more than sending them."""
-        as_it_is = _http_library(self._sdk()).Response
-        response = await client.post(path, cast_to=as_it_is, body=body, options={"headers": headers})
-        return response.content
-
-    def _seed_header(self, request: ChatRequest, settings: ModelSection) -> dict[str, str]:
-        sent = settings.send_seed and request.seed is not None
-        return {SEED_HEADER: str(request.seed)} if sent else {}
-
-    async def _refusal(
-        self, error: ServerError, wait: float | None, request: ChatRequest, sending: Sending
-    ) -> ModelError:
+    def _refusal(self, error: ServerError, request: ChatRequest, sending: Sending) -> ModelError:
         text = self._quote(f"HTTP {error.status}: {error.message}")
-        shown = ServerError(error.status, text, error.codes)
+        shown = ServerError(error.status, text, error.codes, wait=error.wait)
         place = f"check the model name {self._model!r} and the address {self.endpoint}"
-        known = as_model_error(shown, wait, account=self._key.advice, place=place)
+        known = as_model_error(shown, account=self._key.advice, place=place)
         refused = self._refused(error, text, sending, request)
         if refused and (refused.curable or not isinstance(known, RejectedRole)):
             return refused
         if self._is_about_form(error, _form_of(request)):
             return RejectedRequest(text, failing=error.status >= 500)
-        if error.status == 404 and (address := await self._right_address()):
-            return RejectedRole(text, hint=address)
+        path = urlsplit(self.endpoint).path
+        if error.status == 404 and not re.search(r"/v\d", path):
+            below = f"{self.endpoint.rstrip('/')}/v1"
+            return RejectedRole(
+                text, hint=f"set base_url: {below}, where many servers have their interface; or {place}"
+            )
         return known
 
     def _is_about_form(self, error: ServerError, form: str) -> bool:
@@ -227,10 +224,6 @@ class SdkModel(ProviderModel):
         self._forms[form] += error.status != 404
         return said or self._forms[form] > 1
 
-    async def _right_address(self) -> str:
-        """What to do where a part of the address is missing; empty where nothing is known of that."""
-        return ""
-
     def _quote(self, message: str) -> str:
         """The message, bounded and without secrets."""
         return shorten(self._secrets.hide(message))
@@ -240,11 +233,6 @@ def _form_of(request: ChatRequest) -> str:
     """In which form the answer has to come; empty for a text."""
     forms = {"json_schema": request.response_schema, "tool": request.forced_tool}
     return next((name for name, asked in forms.items() if asked is not None), "")
-
-
-def _http_library(sdk: Any) -> Any:
-    """httpx2, or httpx below an older SDK."""
-    return import_module(sdk.DefaultAsyncHttpxClient.__mro__[1].__module__)
 
 
 def shown_address(base_url: str) -> str:
@@ -263,30 +251,23 @@ def shown_address(base_url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def _words(error: Any) -> str:
-    """What the server says, without its wrapping: `error.message` of the body, or `message` where the SDK has
-    taken off the outer layer already."""
-    body: Any = error.body
-    for _ in range(2):
-        if isinstance(body, dict):
-            found = cast(dict[str, Any], body)
-            message = found.get("message", found.get("detail"))  # the second is FastAPI's
-            if isinstance(message, str):
-                return message + _passed_on(found.get("metadata"))
-            body = found.get("error")
-    return error.response.text.strip() or error.response.reason_phrase
+def _told(response: "httpx2.Response") -> ServerError:
+    """What the server says that refused a request."""
+    try:
+        said = load(response.content)
+    except (ValueError, RecursionError):
+        said = None
+    if isinstance(said, dict):
+        said = cast(dict[str, Any], said).get("error", said)
+    told = error_within(said or response.text.strip() or response.reason_phrase)
+    message = told.message or response.text
+    return ServerError(response.status_code, message, told.codes, response.text, wait=_wait(response.headers))
 
 
 def _wait(headers: Mapping[str, str]) -> float | None:
     """Seconds that the server asks to wait; milliseconds are the finer word, where it gives both."""
     milliseconds = _retry_after(headers.get("retry-after-ms"))
     return _retry_after(headers.get("retry-after")) if milliseconds is None else milliseconds / 1000
-
-
-def _passed_on(metadata: Any) -> str:
-    """What the server behind the server said, as OpenRouter has it."""
-    raw: Any = cast(dict[str, Any], metadata).get("raw") if isinstance(metadata, dict) else None
-    return f": {raw}" if isinstance(raw, str) and raw else ""
 
 
 def _retry_after(header: str | None) -> float | None:
