@@ -115,6 +115,7 @@ def test_what_no_task_needs_goes_and_the_rest_stays_with_a_reason(tmp_path: Path
     assert all(each["solved"] == sorted(NEEDS) and len(each["facts"]) >= len(NEEDS) for each in gone)
     assert result.after < result.before
     assert result.verdict != "do not ship"
+    assert not result.simulated  # the optimizer of the settings is, and was not asked
 
 
 RULES = [
@@ -228,6 +229,7 @@ def test_what_cannot_be_pruned_is_refused_before_anything_is_asked(
         ("| a | b |\n|---|---|\n| 1 | 2 |\n\ntext\n", ["| a | b |\n|---|---|\n| 1 | 2 |\n", "text\n"]),
         ("text\n```\n- a\n\n# b\n```\nmore\n", ["text\n", "```\n- a\n\n# b\n```\n", "more\n"]),
         ("# H\n---\n<!-- a\nb -->\ntext\n", ["text\n"]),
+        ("<example>\ntext\n</example>\n<details open><b>\n\n<b>more</b>\n", ["text\n", "<b>more</b>\n"]),
         ("<!-- etude:begin x -->\nkept\n<!-- etude:end x -->\ntext\n", ["text\n"]),
     ],
 )

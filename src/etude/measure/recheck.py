@@ -103,7 +103,7 @@ async def arecheck_skill(
             before=before,
             change=None if clear is None else clear or "no clear change",
             calls_sent=bench.spend.totals().total_calls - sent,
-            simulated=bench.simulated or any(one.simulated for one in found),
+            simulated=any(one.simulated for one in found),
         )
         agent = digest(bench.rollout.agent.fingerprint())[:8]
         written = result.model_dump(mode="json", exclude={"calls_sent"})

@@ -89,7 +89,7 @@ async def aaudit_suites(config: TrainConfig, suites: Sequence[Suite], **given: U
                         await work.look()
                     finally:
                         sent += bench.spend.totals().total_calls - before
-                        simulated = simulated or bench.simulated
+                        simulated = simulated or any(made.simulated for made in work.made)
                 works[suite.name] = work
             except (VoidStop, DataError) as error:  # of this suite alone
                 failed, problems[suite.name] = error, error.message

@@ -150,7 +150,7 @@ async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpac
             unscored=work.unscored,
             test_openings=openings,
             calls_sent=bench.spend.totals().total_calls - sent,
-            simulated=bench.simulated or any(made.simulated for made in work.made),
+            simulated=any(made.simulated for made in work.made),
             answers=tuple(work.answers),
             scoring=bench.rollout.env.fingerprint(),
         )

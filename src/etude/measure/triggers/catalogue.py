@@ -34,7 +34,7 @@ def read_catalogue(folder: Path, unread: list[str] | None = None) -> dict[str, s
     Raises:
         SkillError: one cannot be read, or two have one name.
     """
-    found: dict[str, str] = {}
+    found, places = dict[str, str](), dict[str, str]()
     for path in sorted(folder.glob(f"*/{DOCUMENT}")):
         try:
             name, description = read_entry(path)
@@ -44,8 +44,11 @@ def read_catalogue(folder: Path, unread: list[str] | None = None) -> dict[str, s
             unread.append(error.message)
             continue
         if name in found:
-            raise SkillError(f"two skills in {str(folder)!r} are called {name!r}", hint="give each a name of its own")
-        found[name] = description
+            raise SkillError(
+                f"two skills in {str(folder)!r} are called {name!r}: {places[name]!r} and {path.parent.name!r}",
+                hint="give each a name of its own",
+            )
+        found[name], places[name] = description, path.parent.name
     return found
 
 
