@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -52,7 +53,7 @@ def folder_of_skills(place: Path) -> Path:
     rows = [
         {"id": 1, "prompt": "Bake me a cake", "expectations": ["there is a cake"]},
         {"id": 2, "prompt": "Sell my oven", "should_trigger": False},
-        {"id": 3, "prompt": "Mend the needle case", "expected_skill": "sew"},
+        {"id": 3, "prompt": "Mend the needle case", "expected_skill": ["sew"]},
         {"id": 4, "prompt": "Knit a hat", "expected_skill": "knit"},
     ]
     (place / "bake" / "evals" / "evals.json").write_text(json.dumps({"skill_name": "bake", "evals": rows}))
@@ -312,6 +313,7 @@ def test_a_program_that_ran_out_of_time_before_it_opened_a_skill_has_no_score(
     [
         ("nowhere --lexical", "skill 'nowhere' does not exist"),
         (". --lexical", "is no skill and holds none"),
+        ("twins --lexical", "two skills in 'twins' are called 'bake': 'one' and 'two'"),
         ("skills/swim --lexical --among skills/swim", "holds no skill folders"),
         ("skills/swim --lexical --requests none.jsonl", "none.jsonl"),
         ("skills/swim --lexical --requests bad.jsonl", "it does not say which skill it needs"),
@@ -323,6 +325,8 @@ def test_what_cannot_be_measured_is_said_before_anything_is_asked(
     words: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder_of_skills(tmp_path / "skills")
+    for name in ("one", "two"):
+        shutil.copytree(tmp_path / "skills" / "bake", tmp_path / "twins" / name)
     (tmp_path / "bad.jsonl").write_text('{"prompt": "Swim"}\n')
     monkeypatch.chdir(tmp_path)
     assert main(["trigger", *words.split()]) == 2
