@@ -143,7 +143,8 @@ def test_a_limit_holds_for_all_and_leaves_the_rows_so_far(tmp_path: Path) -> Non
     with pytest.raises(BudgetStop) as stopped:
         table(tmp_path, calls=30)
     so_far = stopped.value.summary
-    assert (verdicts(so_far), so_far.measurable) == ({"useful": "helps", "bare": "not measured"}, 3)
+    assert (verdicts(so_far), so_far.measurable) == ({**dict.fromkeys(WORTH, "not measured"), "useful": "helps"}, 3)
+    assert so_far.rows[2].problem == "it was not finished"
     rest = table(tmp_path)
     assert (verdicts(rest), rest.calls_sent) == (WORTH, 72 - 30)
 
