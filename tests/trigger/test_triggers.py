@@ -227,7 +227,13 @@ def test_a_description_is_a_document_with_a_sentence_a_line() -> None:
     text = "Bake bread, e.g. rye.  Use when\nthere is dough! Not for cakes."
     rule = described({"bake": text})
     lines = rule.text({"bake": text})
-    assert lines.splitlines() == ["Bake bread, e.g. rye.", "Use when there is dough!", "Not for cakes."]
+    assert lines.splitlines() == [
+        "## bake",
+        "",
+        "Bake bread, e.g. rye.",
+        "Use when there is dough!",
+        "Not for cakes.",
+    ]
     assert rule.read(lines) == {"bake": " ".join(text.split())}
 
 

@@ -76,7 +76,7 @@ def test_a_description_that_helps_is_found_and_shipped_and_the_rest_of_the_skill
     assert summary.test_gain.mean > 0.5
     # The optimizer is told what the document is, and what the skill itself says.
     asked = "\n".join(message.text for message in model.requests[0].messages)
-    assert "is the description of the skill 'bake'" in asked
+    assert "the description of each of 1 skills" in asked
     assert "The dough has to rest." in asked
     written = load_skill(write_skill(SKILL, found, tmp_path / "out"))
     assert written.text == SKILL.text.replace("It is about the kitchen.", BETTER)
