@@ -177,27 +177,34 @@ class LetterModel(ChatModel):
 
     def __init__(self, luck: float = 0.05) -> None:
         self._luck = luck
-        self._known: dict[str, frozenset[str]] = {}
+        self._listed: tuple[str, dict[str, int], dict[str, list[str]]] = ("", {}, {})
+        """The list that was read last: how many threes each skill has, and which skills have each three."""
 
     async def complete(self, request: ChatRequest) -> Reply:
-        lines = (line[2:].partition(": ") for line in request.messages[0].text.splitlines() if line.startswith("- "))
-        listed = {name: self._letters(text) for name, _, text in lines if text}
-        common = Counter(three for letters in listed.values() for three in letters)
-        asked = request.messages[-1].text
-        mine = self._letters(asked)
-        alike = {
-            name: sum(math.log(1 + len(listed) / common[three]) for three in mine & letters) / len(letters) ** 0.35
-            for name, letters in listed.items()
-        }
-        best = max(alike, key=lambda name: (alike[name], name), default="none")
+        if self._listed[0] != request.messages[0].text:  # many requests see the same list
+            self._listed = self._read(request.messages[0].text)
+        _, sizes, holders = self._listed
+        asked, alike = request.messages[-1].text, dict.fromkeys(sizes, 0.0)
+        for three in _threes(asked) & holders.keys():
+            for name in holders[three]:
+                alike[name] += math.log(1 + len(sizes) / len(holders[three])) / sizes[name] ** 0.35
+        best = max(alike, key=lambda name: (round(alike[name], 9), name), default="none")
         draw = int(digest([asked, request.seed])[:8], 16) / 16**8
         return Reply(text="none" if draw < self._luck else best, simulated=True)
 
-    def _letters(self, text: str) -> frozenset[str]:
-        if text not in self._known:
-            folded = f" {' '.join(_words(text))} "
-            self._known[text] = frozenset(folded[start : start + 3] for start in range(len(folded) - 2))
-        return self._known[text]
+    def _read(self, text: str) -> tuple[str, dict[str, int], dict[str, list[str]]]:
+        lines = (line[2:].partition(": ") for line in text.splitlines() if line.startswith("- "))
+        listed = {name: _threes(said) for name, _, said in lines if said}
+        holders: dict[str, list[str]] = {}
+        for name, threes in listed.items():
+            for three in threes:
+                holders.setdefault(three, []).append(name)
+        return text, {name: len(threes) for name, threes in listed.items()}, holders
+
+
+def _threes(text: str) -> frozenset[str]:
+    folded = f" {' '.join(_words(text))} "
+    return frozenset(folded[start : start + 3] for start in range(len(folded) - 2))
 
 
 def _words(text: str) -> list[str]:

@@ -2,16 +2,16 @@
 
 from typing import cast
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from etude.published.update_modes.rewriting import FullRewrite, RewriteFromSuggestions, rewritten
-from etude.records import AppliedEdit, Edit, Skill
+from etude.records import Edit, Skill
 from etude.records.edits import EditOp
 from etude.skill import Document, apply_edit, apply_edits
 from etude.skill.diff import unified_diff
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
+from rows import rows
 
 BEGIN, END = "<!-- etude:begin learned -->", "<!-- etude:end learned -->"
 FRONT = "---\nname: sums\ndescription: Adds numbers.\n---\n"
@@ -29,19 +29,6 @@ TEXT = document("- Show the steps.\n- Round to cents.\n")
 
 def edit(op: EditOp, target: str = "", content: str = "") -> Edit:
     return Edit(op=op, target=target, content=content)
-
-
-def done(text: str, change: Edit) -> str:
-    result, applied = apply_edit(text, change)
-    assert applied.fate == "applied", applied.detail
-    return result
-
-
-def refused(text: str, change: Edit) -> AppliedEdit:
-    result, applied = apply_edit(text, change)
-    assert applied.fate != "applied"
-    assert result == text
-    return applied
 
 
 def around(text: str) -> tuple[str, str]:
@@ -70,32 +57,25 @@ def test_adding_a_block_keeps_every_byte_before_it(text: str, content: str) -> N
 # edits
 
 
-@pytest.mark.parametrize(
-    ("op", "target"),
+OUTSIDE = ("- Check the units.", "Guard  this.", "name: sums", "Last words.")
+SWALLOWING = ("```sh\nmake all", "- a\n  ~~~\n  b", "1. > ````\n```")
+
+
+@rows(
+    ("change", "why"),
     [
-        *(("delete", target) for target in ("- Check the units.", "Guard  this.", "name: sums", "Last words.")),
-        *(("replace", target) for target in ("- Check the units.", BEGIN, END, f"cents.\n{END}")),
-        ("insert_after", "- Check the units."),
+        *((edit("delete", one), "learned block") for one in OUTSIDE),
+        *((edit("replace", one), "learned block") for one in ("- Check the units.", BEGIN, END, f"cents.\n{END}")),
+        (edit("insert_after", "- Check the units.", "- New."), "learned block"),
+        (edit("append", "", BEGIN), "marker"),
+        (edit("insert_after", "- Round to cents.", f"- a\n{END}\n- b"), "marker"),
+        (edit("replace", "- Round to cents.", "<!-- Etude: end learned -->"), "marker"),
+        *((edit("append", "", one), "fenced code") for one in SWALLOWING),
     ],
 )
-def test_an_anchor_outside_of_the_block_is_protected(op: EditOp, target: str) -> None:
-    applied = refused(TEXT, edit(op, target, "" if op == "delete" else "- New."))
-    assert applied.fate == "protected"
-    assert "learned block" in applied.detail
-
-
-@pytest.mark.parametrize(
-    ("op", "content"),
-    [("append", BEGIN), ("insert_after", f"- a\n{END}\n- b"), ("replace", "<!-- Etude: end learned -->")],
-)
-def test_content_with_a_marker_is_refused(op: EditOp, content: str) -> None:
-    assert refused(TEXT, edit(op, "- Round to cents.", content)).fate == "protected"
-
-
-@pytest.mark.parametrize("content", ["```sh\nmake all", "- a\n  ~~~\n  b", "1. > ````\n```"])
-def test_code_that_would_swallow_the_text_below_the_block_is_refused(content: str) -> None:
-    applied = refused(TEXT, edit("append", content=content))
-    assert (applied.fate, "fenced code" in applied.detail) == ("protected", True)
+def test_what_is_outside_of_the_block_is_protected_and_nothing_reaches_out_of_it(change: Edit, why: str) -> None:
+    result, applied = apply_edit(TEXT, change)
+    assert (result, applied.fate, why in applied.detail) == (TEXT, "protected", True)
 
 
 LINES = st.lists(st.sampled_from(["- a", "- b rule", "  more", "", "Prose.", "```", BEGIN, "x  y"]), max_size=6)
@@ -170,7 +150,7 @@ async def test_suggestions_are_carried_out_in_the_block_and_nowhere_else() -> No
 
 
 def test_a_diff_of_two_nights_shows_the_block_only() -> None:
-    diff = unified_diff(TEXT, done(TEXT, edit("append", content="- Name the sum.")), "before", "after")
+    diff = unified_diff(TEXT, apply_edit(TEXT, edit("append", content="- Name the sum."))[0], "before", "after")
     assert [line for line in diff.splitlines() if line.startswith(("+", "-"))][2:] == ["+- Name the sum."]
 
 

@@ -113,10 +113,7 @@ def test_a_table_has_a_row_for_each_skill_and_totals(tmp_path: Path) -> None:
     assert (rows["sew"].opened and rows["sew"].opened.n, rows["bake"].instead) == (2, {})
     assert (rows["swim"].opened, rows["swim"].false_openings) == (None, 1)
     assert not found.simulated
-
-
-def test_with_a_skill_under_test_only_that_one_counts(tmp_path: Path) -> None:
-    (row,) = measured(tmp_path, own="bake").skills
+    (row,) = measured(tmp_path, own="bake").skills  # with a skill under test only that one counts
     assert (row.opened and row.opened.n, row.quiet and row.quiet.n) == (2, 1)
 
 
@@ -135,25 +132,22 @@ def test_a_chat_model_sees_the_list_and_is_not_asked_twice(tmp_path: Path) -> No
     assert (again_found.calls_sent, again.requests, again_found.skills) == (0, [], found.skills)
 
 
-def test_a_reply_that_names_no_skill_opens_none_and_is_counted(tmp_path: Path) -> None:
-    found = measured(tmp_path, ScriptedModel(lambda request: "the oven skill"))
-    assert (found.unreadable, found.false_openings, found.opened and found.opened.mean) == (4, 0, 0.0)
-    assert (found.quiet and found.quiet.mean, max(found.right.values())) == (0.0, 0.0)  # that is no keeping quiet
-
-
 @pytest.mark.parametrize(
-    ("text", "finish", "opened"),
+    ("text", "finish", "right"),
     [
+        ("the oven skill", "stop", 0),  # and that is no keeping quiet
         ("<think>sew, or none?</think>bake", "stop", 3),
         ("<think>is it none?\nbake", "stop", 0),
         ("<think>is it none?\nnone", "length", 0),
         ("", "stop", 0),
     ],
 )
-def test_what_a_model_thought_names_no_skill(tmp_path: Path, text: str, finish: Any, opened: int) -> None:
+def test_a_reply_that_names_no_skill_opens_none_and_is_never_right(
+    tmp_path: Path, text: str, finish: Any, right: int
+) -> None:
     found = measured(tmp_path, ScriptedModel(lambda request: Reply(text=text, finish=finish)))
-    assert found.unreadable == (0 if opened else 4)
-    assert sum(found.right.values()) == opened
+    assert (found.unreadable, sum(found.right.values())) == (0 if right else 4, right)
+    assert right or (found.false_openings, found.quiet and found.quiet.mean) == (0, 0.0)
 
 
 def test_a_call_that_failed_is_no_score(tmp_path: Path) -> None:
@@ -185,10 +179,6 @@ def test_codex_cuts_all_descriptions_alike_and_leaves_out_what_does_not_fit() ->
     assert 300 < len(hidden) < 1000
 
 
-def test_a_whole_list_is_as_it_is() -> None:
-    assert shown(DESCRIPTIONS, "whole") == DESCRIPTIONS
-
-
 def test_a_ranking_without_a_shared_word_names_nothing() -> None:
     assert Ranking(DESCRIPTIONS).first("Großmutter") == ""
 
@@ -218,23 +208,15 @@ def test_a_description_stays_prose_of_a_limited_length(text: str, fault: str) ->
     assert fault in found if fault else not found
 
 
-def test_a_published_description_keeps_to_its_own_rule_in_any_language() -> None:
-    german = "Brot und Kuchen backen, Teig kneten, Hefe ansetzen: für alle Fragen rund um den Ofen."
-    assert Bounds.beside(german).fault(german) == ""
-
-
-def test_a_description_is_a_document_with_a_sentence_a_line() -> None:
+def test_descriptions_are_a_document_with_a_sentence_a_line_and_keep_to_their_own_rule_in_any_language() -> None:
     text = "Bake bread, e.g. rye.  Use when\nthere is dough! Not for cakes."
-    rule = described({"bake": text})
-    lines = rule.text({"bake": text})
-    assert lines.splitlines() == [
-        "## bake",
-        "",
-        "Bake bread, e.g. rye.",
-        "Use when there is dough!",
-        "Not for cakes.",
-    ]
-    assert rule.read(lines) == {"bake": " ".join(text.split())}
+    german = "Brot und Kuchen backen, Teig kneten, Hefe ansetzen: für alle Fragen rund um den Ofen."
+    rule = described({"bake": text, "ofen": german})
+    lines = rule.text({"bake": text, "ofen": german})
+    said = ["Bake bread, e.g. rye.", "Use when there is dough!", "Not for cakes."]
+    assert lines.splitlines() == ["## bake", "", *said, "", "## ofen", "", german]
+    assert rule.read(lines) == {"bake": " ".join(text.split()), "ofen": german}
+    assert rule.bounds["ofen"].fault(german) == ""
 
 
 @pytest.mark.slow
