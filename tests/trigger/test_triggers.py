@@ -115,6 +115,9 @@ def test_a_table_has_a_row_for_each_skill_and_totals(tmp_path: Path) -> None:
     assert not found.simulated
     (row,) = measured(tmp_path, own="bake").skills  # with a skill under test only that one counts
     assert (row.opened and row.opened.n, row.quiet and row.quiet.n) == (2, 1)
+    env = TriggerEnvironment({}, SkillsAtHand(DESCRIPTIONS, own="bake"), LEXICAL)
+    made = [(ASKED[0], "bake"), (ASKED[0], "sew"), (ASKED[1], "swim"), (ASKED[1], "bake")]
+    assert [env.score(one.task, Trajectory(answer=opened)).hard for one, opened in made] == [1, 0, 1, 0]
 
 
 def test_a_chat_model_sees_the_list_and_is_not_asked_twice(tmp_path: Path) -> None:
@@ -139,6 +142,7 @@ def test_a_chat_model_sees_the_list_and_is_not_asked_twice(tmp_path: Path) -> No
         ("<think>sew, or none?</think>bake", "stop", 3),
         ("<think>is it none?\nbake", "stop", 0),
         ("<think>is it none?\nnone", "length", 0),
+        ("bake", "refusal", 0),
         ("", "stop", 0),
     ],
 )
@@ -147,7 +151,8 @@ def test_a_reply_that_names_no_skill_opens_none_and_is_never_right(
 ) -> None:
     found = measured(tmp_path, ScriptedModel(lambda request: Reply(text=text, finish=finish)))
     assert (found.unreadable, sum(found.right.values())) == (0 if right else 4, right)
-    assert right or (found.false_openings, found.quiet and found.quiet.mean) == (0, 0.0)
+    quiet = [found.quiet, *(row.quiet for row in found.skills)]
+    assert right or (found.false_openings, {one.mean for one in quiet if one}) == (0, {0.0})
 
 
 def test_a_call_that_failed_is_no_score(tmp_path: Path) -> None:
