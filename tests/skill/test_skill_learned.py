@@ -1,16 +1,12 @@
 """The `learned` block: the only part of a document that has one which anything may edit."""
 
-from typing import cast
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from etude.published.update_modes.rewriting import FullRewrite, RewriteFromSuggestions, rewritten
+from etude.published.update_modes.rewriting import rewritten
 from etude.records import Edit, Skill
 from etude.records.edits import EditOp
 from etude.skill import Document, apply_edit, apply_edits
-from etude.skill.diff import unified_diff
-from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from rows import rows
 
 BEGIN, END = "<!-- etude:begin learned -->", "<!-- etude:end learned -->"
@@ -106,8 +102,20 @@ def rewrite(text: str, new: str) -> str:
     return Document.parse(text).with_editable(new).render()
 
 
-def test_a_rewrite_of_nothing_but_copies_empties_the_block() -> None:
-    assert rewrite(TEXT, document("")) == document("")
+@rows(
+    ("new", "inside"),
+    [
+        (document("- New.\n"), "- New.\n"),
+        (f"# Reworded\n\n{BEGIN}\n- New.\n{END}\n", "- New.\n"),
+        ("- New.\n", "- New.\n"),
+        (f"{ABOVE}- New.\n{BELOW}", "- New.\n"),  # copies of what stands around the block are left out
+        (document(""), ""),
+    ],
+)
+def test_a_rewrite_changes_the_inside_of_the_block(new: str, inside: str) -> None:
+    assert rewrite(TEXT, new) == document(inside)
+    found = rewritten(Skill(text=TEXT), new)
+    assert found == (Skill(text=document(inside)) if inside else None)
     assert rewritten(Skill(text=TEXT), "") is None
 
 
@@ -118,40 +126,6 @@ def test_no_rewrite_changes_a_byte_outside_of_the_block(inside: list[str], new: 
     changed = rewrite(text, new)
     assert around(changed) == around(text)
     assert rewrite(changed, changed) == changed
-
-
-# the parts of a run that work on documents
-
-
-async def test_a_full_rewrite_makes_a_candidate_with_another_block() -> None:
-    made = Edit(op="rewrite", content=document("- New.\n"), cites=("a",))
-    candidate = await FullRewrite().apply(cast(Optimizer, None), Skill(text=TEXT), [made])
-    assert candidate.skill.text == document("- New.\n")
-    assert [one.fate for one in candidate.edits] == ["applied"]
-
-
-class Writer:
-    """An optimizer that writes the document anew."""
-
-    def __init__(self, document: str) -> None:
-        self.document = document
-
-    async def ask(self, prompt: str, sections: list[str], form: type[ReplyForm]) -> ReplyForm:
-        assert (prompt, len(sections)) == ("rewrite", 2)
-        return form.model_validate({"reasoning": "", "document": self.document, "left_out": [1]})
-
-
-async def test_suggestions_are_carried_out_in_the_block_and_nowhere_else() -> None:
-    writer = cast(Optimizer, Writer(f"# Reworded\n\n{BEGIN}\n- New.\n{END}\n"))
-    suggested = [Edit(op="clarify", content="Say it anew."), Edit(op="compress", content="Shorten the top.")]
-    candidate = await RewriteFromSuggestions().apply(writer, Skill(text=TEXT), suggested)
-    assert candidate.skill.text == document("- New.\n")
-    assert [one.fate for one in candidate.edits] == ["applied", "no_change"]
-
-
-def test_a_diff_of_two_nights_shows_the_block_only() -> None:
-    diff = unified_diff(TEXT, apply_edit(TEXT, edit("append", content="- Name the sum."))[0], "before", "after")
-    assert [line for line in diff.splitlines() if line.startswith(("+", "-"))][2:] == ["+- Name the sum."]
 
 
 def test_other_regions_beside_the_block_can_still_be_kept_by_the_program() -> None:
