@@ -37,8 +37,8 @@ def around(text: str) -> tuple[str, str]:
 
 
 def test_an_empty_block_can_be_added_and_a_block_emptied() -> None:
-    assert Document.parse("x\n").with_learned(" \n").render() == f"x\n\n{BEGIN}\n{END}\n"
-    assert Document.parse(TEXT).with_learned("").render() == document("")
+    assert Document.parse("x\n").with_learned(" \n").text == f"x\n\n{BEGIN}\n{END}\n"
+    assert Document.parse(TEXT).with_learned("").text == document("")
 
 
 @given(st.text("ab -`#\n\r", max_size=40), st.text("ab -`\n", max_size=20))
@@ -46,8 +46,8 @@ def test_adding_a_block_keeps_every_byte_before_it(text: str, content: str) -> N
     if text.startswith("---"):
         return
     added = Document.parse(text).with_learned(content)
-    assert added.render().startswith(text)
-    assert added.without_region("learned").render().rstrip() == text.rstrip()
+    assert added.text.startswith(text)
+    assert added.without_region("learned").text.rstrip() == text.rstrip()
 
 
 # edits
@@ -99,7 +99,7 @@ def test_no_edit_changes_a_byte_outside_of_the_block(inside: list[str], edits: l
 
 
 def rewrite(text: str, new: str) -> str:
-    return Document.parse(text).with_editable(new).render()
+    return Document.parse(text).with_editable(new).text
 
 
 @rows(
@@ -129,5 +129,5 @@ def test_no_rewrite_changes_a_byte_outside_of_the_block(inside: list[str], new: 
 
 
 def test_other_regions_beside_the_block_can_still_be_kept_by_the_program() -> None:
-    changed = Document.parse(TEXT).with_region("g", "- Guard that.").render()
+    changed = Document.parse(TEXT).with_region("g", "- Guard that.").text
     assert changed == TEXT.replace("Guard this", "Guard that")
