@@ -106,7 +106,7 @@ def test_what_users_typed_in_sessions_that_opened_the_skill_is_shown(sleeper: Sm
     (opened, *_) = sorted((sleeper.home / ".claude").rglob("*.jsonl"))
     told = [json.loads(line) for line in opened.read_text().splitlines()]
     typed = next(each["message"]["content"] for each in told if each["type"] == "user")
-    shown = [{**each, "attributionSkill": load_skill("small").name} for each in told]
+    shown = [{**each, "attributionSkill": f"plugin:{load_skill('small').name}"} for each in told]
     opened.write_text("".join(f"{json.dumps(each)}\n" for each in shown).replace(typed, f"{typed} key {SECRET}"))
     heard = heard_with(load_skill("small"), sleeper.around)
     assert len(heard) == 1

@@ -117,7 +117,7 @@ def heard_with(skill: Skill, around: Surroundings) -> list[str]:
     return [
         "\n".join(f"- {cut_middle(' '.join(turn.prompt.split()), _HEARD_CHARS)}" for turn in one.turns[:_HEARD_TURNS])
         for one in reversed(found)
-        if skill.name in one.skills
+        if skill.name in [name.rpartition(":")[2] for name in one.skills]  # `plugin:skill` where a plugin brings it
     ][:_HEARD]
 
 
