@@ -288,11 +288,10 @@ def table(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         rows.append([*row, " → ".join(map(str, false)), shown[1]])
     columns = ["judge", "requests", "opened", "gain", "least", "false openings", "stays quiet"]
     before, after = (max(one["characters"][at] for one in found) for at in (0, 1))
-    divisions = ", ".join(dict.fromkeys(one["salt"] for one in found))
     note = (
         f"Published → trained, means over {len(found) // 2} divisions; {before:,} characters before, at most "
         f"{after:,} after. False openings: of a wrong skill, or of one that a request forbids. `stays quiet`: of "
-        f"requests that forbid a skill, or need none. The divisions are {divisions}."
+        f"requests that forbid a skill, or need none."
     )
     return {"caption": "343 published descriptions, 780 requests", "columns": columns, "rows": rows, "note": note}
 

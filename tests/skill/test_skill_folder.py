@@ -205,13 +205,6 @@ def test_a_saved_skill_is_read_back_the_same(folder: Path, tmp_path: Path) -> No
     assert not (path.parent / "references" / "fields.md").stat().st_mode & 0o111
 
 
-def test_a_failed_write_leaves_no_temporary_file(tmp_path: Path) -> None:
-    (tmp_path / "skill" / "SKILL.md").mkdir(parents=True)
-    with pytest.raises(OSError, match="directory"):
-        save_skill(Skill(text="a"), tmp_path)
-    assert [path.name for path in (tmp_path / "skill").iterdir()] == ["SKILL.md"]
-
-
 OUTSIDE = ("../x", "/etc/x", "a/../../x", "", ".", "./a", "a\0b")
 
 
