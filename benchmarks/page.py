@@ -79,6 +79,7 @@ LEFT_OUT = (
     "The rule of one pass: an edit stays if a failed task passes with it once",
     "Growing numbers of tasks",
     "More slots",
+    "Servers that refuse with 429",
 )
 """Tables that are in the files of results only."""
 DECISION_COLUMNS = (

@@ -1,10 +1,11 @@
 """Descriptions of real skills, trained on 60 of 100 of their requests and judged by the others.
 
-    benchmarks/triggers.py FOLDER_OF_SKILLS [--judge lexical|listing] [--salt TEXT]
+    benchmarks/triggers.py FOLDER_OF_SKILLS [--divisions alpha,beta]
 
 All descriptions are trained as one document, and may take no more characters together than the published ones. The
 judge is BM25, or a simulated chat model that is shown the list and compares letters. The optimizer is a program: it
-adds sentences of the skills' own texts, and no model is asked.
+adds sentences of the skills' own texts, and no model is asked. Requests are divided anew for each name in
+`--divisions`; those of the page are no part of what the optimizer was made with.
 """
 
 import argparse
@@ -14,10 +15,14 @@ import math
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
+from harness import machine
 from scripted_optimizer import nothing
 
 from etude.cli.scaffold.requests import askable, of_skills
@@ -41,13 +46,16 @@ from etude.workbench import Given
 _ATTEMPT = re.compile(r'<attempt id="([^"]+)"([^>]*)>\n(.*?)\n</attempt\b', re.DOTALL)
 _INNER = r"<{}\b[^>]*>\n(.*?)\n</{}\b"
 _NEEDS = re.compile(r"the request needs '([^']+)'")
+_OPENED = re.compile(r"'([^']+)' was opened, ")
 _PLAIN = re.compile(r"```.*?```|[`*_>|]|\[([^\]]*)\]\([^)]*\)", re.DOTALL)
 _WORDS = re.compile(r"[^\W_]{3,}")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[^a-z\s])")
 _SHORTEST, _LONGEST = 20, 160
 """Characters of a part of a text that is worth taking over."""
-_MORE = 150
+_MORE = 200
 """Characters by which a description grows whose skill was missed."""
+RESULT = Path(__file__).parent / "results" / "triggers.json"
+_JUDGES = {"lexical": "by words (BM25)", "listing": "simulated chat model"}
 SETTINGS = {
     # Each reply describes all skills anew: one edit of the whole document.
     "search": {
@@ -66,7 +74,8 @@ SETTINGS = {
 class DescribingOptimizer(ChatModel):
     """Describes all skills anew. It reads requests first, and writes when it knows which skills are asked for. Each
     gets its name in a sentence. Those that were missed also get parts of their own text, first those with rare words
-    that the skill repeats or the missed requests have. What that takes is paid by skills that no request needs."""
+    that the skill repeats or the missed requests have. What that takes is paid by skills that no request needs, first
+    by those that were opened for the requests of others."""
 
     name = "scripted"
     endpoint = "this process"
@@ -81,12 +90,14 @@ class DescribingOptimizer(ChatModel):
         schema = request.response_schema.body if request.response_schema else {}
         values: dict[str, Any] = nothing(schema, schema) if schema else {"reasoning": "", "edits": []}
         skill, knows = re.search(_INNER.format("skill", "skill"), text, re.DOTALL), bool(self._needed)
-        failed, missed = list[str](), dict[str, Counter[str]]()
+        failed, missed, takers = list[str](), dict[str, Counter[str]](), Counter[str]()
         for name, attributes, shown in _ATTEMPT.findall(text):
             parts = {
                 tag: re.search(_INNER.format(tag, tag), shown, re.DOTALL) for tag in ("task", "answer", "feedback")
             }
-            needs = _NEEDS.search(parts["feedback"][1]) if parts["feedback"] else None
+            feedback = parts["feedback"][1] if parts["feedback"] else ""
+            needs = _NEEDS.search(feedback)
+            takers.update(_OPENED.findall(feedback))
             if re.search(r'\bhard="1', attributes):
                 self._needed |= {parts["answer"][1].strip()} if parts["answer"] else set()
             elif needs and parts["task"]:
@@ -94,12 +105,12 @@ class DescribingOptimizer(ChatModel):
                 missed.setdefault(needs[1], Counter()).update(set(_words(parts["task"][1])))
         if "edits" in values and skill and failed and knows:
             self._needed |= missed.keys()
-            new = self._written(self._document.read(skill[1]), missed)
+            new = self._written(self._document.read(skill[1]), missed, takers)
             edit = {"op": "replace", "target": skill[1], "content": new, "reason": "failed", "cites": failed}
             values |= {"reasoning": "Requests that fail.", "edits": [edit]}
         return Reply(text=json.dumps(values))
 
-    def _written(self, old: Mapping[str, str], missed: Mapping[str, Counter[str]]) -> str:
+    def _written(self, old: Mapping[str, str], missed: Mapping[str, Counter[str]], takers: Mapping[str, int]) -> str:
         common = Counter(word for text in old.values() for word in set(_words(text)))
         rare = {word: math.log((1 + len(old)) / (1 + count)) for word, count in common.items()}
         named, said = dict.fromkeys(old, ""), dict(old)
@@ -117,7 +128,7 @@ class DescribingOptimizer(ChatModel):
                 dearest = longer.pop()
                 named[dearest], said[dearest] = "", old[dearest]
                 continue
-            name = max(able, key=lambda each: (len(said[each]) / len(old[each]), each))
+            name = max(able, key=lambda each: (takers.get(each, 0), len(said[each]) / len(old[each]), each))
             shorter = _shortened(said[name], rare)
             if not self._document.bounds[name].fault(f"{named[name]}{shorter}"):
                 said[name] = shorter
@@ -166,27 +177,34 @@ class LetterModel(ChatModel):
 
     def __init__(self, luck: float = 0.05) -> None:
         self._luck = luck
-        self._known: dict[str, frozenset[str]] = {}
+        self._listed: tuple[str, dict[str, int], dict[str, list[str]]] = ("", {}, {})
+        """The list that was read last: how many threes each skill has, and which skills have each three."""
 
     async def complete(self, request: ChatRequest) -> Reply:
-        lines = (line[2:].partition(": ") for line in request.messages[0].text.splitlines() if line.startswith("- "))
-        listed = {name: self._letters(text) for name, _, text in lines if text}
-        common = Counter(three for letters in listed.values() for three in letters)
-        asked = request.messages[-1].text
-        mine = self._letters(asked)
-        alike = {
-            name: sum(math.log(1 + len(listed) / common[three]) for three in mine & letters) / len(letters) ** 0.35
-            for name, letters in listed.items()
-        }
-        best = max(alike, key=lambda name: (alike[name], name), default="none")
+        if self._listed[0] != request.messages[0].text:  # many requests see the same list
+            self._listed = self._read(request.messages[0].text)
+        _, sizes, holders = self._listed
+        asked, alike = request.messages[-1].text, dict.fromkeys(sizes, 0.0)
+        for three in _threes(asked) & holders.keys():
+            for name in holders[three]:
+                alike[name] += math.log(1 + len(sizes) / len(holders[three])) / sizes[name] ** 0.35
+        best = max(alike, key=lambda name: (round(alike[name], 9), name), default="none")
         draw = int(digest([asked, request.seed])[:8], 16) / 16**8
         return Reply(text="none" if draw < self._luck else best, simulated=True)
 
-    def _letters(self, text: str) -> frozenset[str]:
-        if text not in self._known:
-            folded = f" {' '.join(_words(text))} "
-            self._known[text] = frozenset(folded[start : start + 3] for start in range(len(folded) - 2))
-        return self._known[text]
+    def _read(self, text: str) -> tuple[str, dict[str, int], dict[str, list[str]]]:
+        lines = (line[2:].partition(": ") for line in text.splitlines() if line.startswith("- "))
+        listed = {name: _threes(said) for name, _, said in lines if said}
+        holders: dict[str, list[str]] = {}
+        for name, threes in listed.items():
+            for three in threes:
+                holders.setdefault(three, []).append(name)
+        return text, {name: len(threes) for name, threes in listed.items()}, holders
+
+
+def _threes(text: str) -> frozenset[str]:
+    folded = f" {' '.join(_words(text))} "
+    return frozenset(folded[start : start + 3] for start in range(len(folded) - 2))
 
 
 def _words(text: str) -> list[str]:
@@ -257,14 +275,53 @@ async def run(folder: Path, judge: str, salt: str) -> dict[str, Any]:
     return result
 
 
+def table(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A row for each judge and part of the requests, means over divisions."""
+    rows: list[list[Any]] = []
+    for judge, part in product(("lexical", "listing"), ("training", "held_out")):
+        some = [one[part] for one in found if one["judge"] == judge]
+        pairs = {key: [fmean(one[key][at] for one in some) for at in (0, 1)] for key in ("opened", "quiet")}
+        gains = [one["gain"][0] for one in some]
+        false = [round(fmean(one["false_openings"][at] for one in some)) for at in (0, 1)]
+        shown = [" → ".join(f"{value:.2f}" for value in pair) for pair in pairs.values()]
+        row = [_JUDGES[judge], part.replace("_", " "), shown[0], f"{fmean(gains):+.3f}", f"{min(gains):+.2f}"]
+        rows.append([*row, " → ".join(map(str, false)), shown[1]])
+    columns = ["judge", "requests", "opened", "gain", "least", "false openings", "stays quiet"]
+    before, after = (max(one["characters"][at] for one in found) for at in (0, 1))
+    note = (
+        f"Published → trained, means over {len(found) // 2} divisions; {before:,} characters before, at most "
+        f"{after:,} after. False openings: of a wrong skill, or of one that a request forbids. `stays quiet`: of "
+        f"requests that forbid a skill, or need none."
+    )
+    return {"caption": "343 published descriptions, 780 requests", "columns": columns, "rows": rows, "note": note}
+
+
+def one(work: tuple[Path, str, str]) -> dict[str, Any]:
+    """A training in a process of its own."""
+    return asyncio.run(run(*work))
+
+
 def main() -> None:
-    """Run it."""
+    """Run all and write results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--judge", choices=("lexical", "listing"), default="lexical")
-    parser.add_argument("--salt", default="triggers", help="another one divides the requests otherwise")
+    parser.add_argument("--divisions", default="alpha,beta,gamma,delta,epsilon")
+    parser.add_argument("--out", type=Path, default=RESULT, help="where results go")
     args = parser.parse_args()
-    print(json.dumps(asyncio.run(run(args.folder, args.judge, args.salt)), indent=2))
+    with ProcessPoolExecutor(2) as pool:
+        works = product([args.folder], ("listing", "lexical"), args.divisions.split(","))
+        found = list(pool.map(one, works))
+    shown = table(found)
+    for row in shown["rows"]:
+        print(*row, sep="\t")
+    result = {
+        "title": "Descriptions of real skills",
+        "command": "scripts/benchmark triggers ../shared/data/skills",
+        "machine": machine(),
+        "tables": [shown],
+        "runs": found,
+    }
+    args.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -59,6 +59,8 @@ def test_versions_are_made_of_headings_and_turned_sentences() -> None:
         f"{front}# Sums\n\n- Never write the sum twice, and never round it.\n\n- Never check it.\n- Prefer units.\n\n"
         "## Signs\n\n- Never mark negative results with a star.\n\n"
     )
+    body = SKILL.text.partition("\n---\n")[2]
+    assert sentences(body)[1:] == ["Check it.", "Avoid units.", "Mark negative results with a star."]
     assert all(skill.files == {} for name, skill in versions_of(SKILL).items() if name != "skill")
 
 
@@ -145,7 +147,7 @@ class World:
             right = False
         return f'{{"reason": "", "score": {int(right)}}}'
 
-    async def audit(self, sinks: Sequence[Any] = (), **settings: Any) -> Audit:
+    async def audit(self, sinks: Sequence[Any] = (), skill: Skill = SKILL, **settings: Any) -> Audit:
         rubric = RubricOptions(rubric="Is it ok?")
         config = {
             "run": {"folder": str(self.folder)},
@@ -157,7 +159,7 @@ class World:
             env=lambda judge: ListEnvironment(TASKS[:2], TASKS[2:4], TASKS[4:], scorer=Rubric(rubric, judge)),
             target=self.target,
             judge=self.judge,
-            skill=SKILL,
+            skill=skill,
             sinks=sinks,
         )
 
@@ -199,23 +201,11 @@ async def test_a_failed_call_is_no_score_and_a_limit_holds(tmp_path: Path) -> No
     found = await world.audit(limits={"max_void_eval": 0.2})
     assert (found.voids, found.judged, "hopeless" in {each.task for each in found.findings}) == (4, 5, False)
     small = World(tmp_path / "small")
+    with pytest.raises(SkillError, match="the skill is empty"):
+        await small.audit(skill=Skill(text=""))
     with pytest.raises(BudgetStop):
         await small.audit(limits={"calls": 9})
     assert len(small.target.requests) + len(small.judge.requests) == 9
-
-
-async def test_a_skill_that_says_nothing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SkillError, match="the skill is empty"):
-        await aaudit_skill(make_config({"run": {"folder": str(tmp_path)}}), env=bench_env(), skill=Skill(text=""))
-
-
-def bench_env() -> ListEnvironment:
-    return ListEnvironment(TASKS[:2], TASKS[2:4], TASKS[4:], scorer=bench.Checks())
-
-
-def test_sentences_leave_code_tables_and_headings_out() -> None:
-    body = SKILL.text.partition("\n---\n")[2]
-    assert sentences(body)[1:] == ["Check it.", "Avoid units.", "Mark negative results with a star."]
 
 
 @pytest.mark.parametrize("kind", ["fails", None])

@@ -134,7 +134,7 @@ async def compare_on(
         voids=len(paired.voids),
         cut_off=sum(score.cut_off for pair in paired.pairs for score in (pair.a, pair.b)),
         test_openings=openings,
-        simulated=bench.simulated or paired.simulated,
+        simulated=paired.simulated,
     )
 
 

@@ -30,11 +30,8 @@ def test_findings_are_one_page_and_a_second_call_pays_nothing(demo_project: Path
     assert json.loads(Path(found["file"]).read_text())["findings"] == found["findings"]
 
 
-def test_a_skill_that_does_not_exist_is_refused(demo_project: Path, capsys: Captured) -> None:
+def test_what_cannot_be_audited_is_refused(demo_project: Path, capsys: Captured) -> None:
     assert main(["audit", "nothing.md", "demo/etude.yaml"]) == 2
     assert "skill 'nothing.md' does not exist" in capsys.readouterr().err
-
-
-def test_labels_are_asked_at_a_terminal_only(demo_project: Path, capsys: Captured) -> None:
     assert main([*WORDS, "--label", "30"]) == 2
     assert "--label asks a person at a terminal" in capsys.readouterr().err

@@ -115,6 +115,7 @@ def test_what_no_task_needs_goes_and_the_rest_stays_with_a_reason(tmp_path: Path
     assert all(each["solved"] == sorted(NEEDS) and len(each["facts"]) >= len(NEEDS) for each in gone)
     assert result.after < result.before
     assert result.verdict != "do not ship"
+    assert not result.simulated  # the optimizer of the settings is, and was not asked
 
 
 RULES = [
@@ -128,14 +129,16 @@ RULES = [
     ({"settings": {"target": {"model": "simulated:target", "temperature": 0}}}, NEEDS, {}),
     # Tasks that never pass, or pass without the skill, show nothing.
     ({}, {**NEEDS, "t3": ["nowhere"]}, {"Add up the amo": "section", "- Round to who": "section"}),
+    ({"code": True}, dict.fromkeys(NEEDS, ()), "section"),
 ]
 
 
-@pytest.mark.parametrize(("more", "needs", "changed"), few(RULES, RULES[1], RULES[2], RULES[5]))
+@pytest.mark.parametrize(("more", "needs", "changed"), few(RULES, RULES[1], RULES[2], RULES[5], RULES[6]))
 def test_rules(
-    more: Mapping[str, Any], needs: Mapping[str, Sequence[str]], changed: dict[str, str], tmp_path: Path
+    more: Mapping[str, Any], needs: Mapping[str, Sequence[str]], changed: dict[str, str] | str, tmp_path: Path
 ) -> None:
     plain = fates(prune(tmp_path / "plain"))
+    changed = dict.fromkeys(plain, changed) if isinstance(changed, str) else changed
     assert fates(prune(tmp_path / "other", model=target(needs), **more)) == plain | changed
 
 
@@ -182,12 +185,6 @@ def test_what_one_of_several_targets_needs_stays(tmp_path: Path) -> None:
     assert [block.text for block in result.blocks if block.fate == "gone"][-1:] == [f"- {dead}\n"]
 
 
-def test_a_skill_that_no_task_needs_stays_as_it_is(tmp_path: Path) -> None:
-    result = prune(tmp_path, model=target({name: [] for name in NEEDS}))
-    assert load_skill(Path(result.file)).text == TEXT
-    assert set(fates(result).values()) == {"section", "code"}
-
-
 def test_a_budget_stops_it_and_nothing_is_paid_twice(tmp_path: Path) -> None:
     whole = target()
     expected = prune(tmp_path / "whole", model=whole)
@@ -228,6 +225,7 @@ def test_what_cannot_be_pruned_is_refused_before_anything_is_asked(
         ("| a | b |\n|---|---|\n| 1 | 2 |\n\ntext\n", ["| a | b |\n|---|---|\n| 1 | 2 |\n", "text\n"]),
         ("text\n```\n- a\n\n# b\n```\nmore\n", ["text\n", "```\n- a\n\n# b\n```\n", "more\n"]),
         ("# H\n---\n<!-- a\nb -->\ntext\n", ["text\n"]),
+        ("<example>\ntext\n</example>\n<details open><b>\n\n<b>more</b>\n", ["text\n", "<b>more</b>\n"]),
         ("<!-- etude:begin x -->\nkept\n<!-- etude:end x -->\ntext\n", ["text\n"]),
     ],
 )
@@ -280,7 +278,6 @@ def test_two_lines_that_cover_for_each_other_do_not_both_go() -> None:
 
 def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["prune", "nowhere"]) == 2
-    assert "hint:" in capsys.readouterr().err
-    assert main(["prune", ".", "--allow-loss", "1"]) == 2
-    assert "below 1" in capsys.readouterr().err
+    for words, said in ((["nowhere"], "hint:"), ([".", "--allow-loss", "1"], "below 1")):
+        assert main(["prune", *words]) == 2
+        assert said in capsys.readouterr().err

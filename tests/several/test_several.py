@@ -143,7 +143,8 @@ def test_a_limit_holds_for_all_and_leaves_the_rows_so_far(tmp_path: Path) -> Non
     with pytest.raises(BudgetStop) as stopped:
         table(tmp_path, calls=30)
     so_far = stopped.value.summary
-    assert (verdicts(so_far), so_far.measurable) == ({"useful": "helps", "bare": "not measured"}, 3)
+    assert (verdicts(so_far), so_far.measurable) == ({**dict.fromkeys(WORTH, "not measured"), "useful": "helps"}, 3)
+    assert so_far.rows[2].problem == "it was not finished"
     rest = table(tmp_path)
     assert (verdicts(rest), rest.calls_sent) == (WORTH, 72 - 30)
 
@@ -153,11 +154,8 @@ def test_what_fails_is_no_score_and_ends_its_row_alone(tmp_path: Path) -> None:
     assert verdicts(found) == {"clumsy": "not measured", **WORTH}
     assert (found.rows[0].p, found.measurable) == (None, 4)
     assert "test attempts errored" in found.rows[0].problem
-
-
-def test_where_all_rows_fail_the_table_ends_with_the_cause(tmp_path: Path) -> None:
-    with pytest.raises(VoidStop, match="attempts errored"):
-        table(tmp_path, [suite("clumsy", "stumble")])
+    with pytest.raises(VoidStop, match="attempts errored"):  # where all rows fail, so does the table
+        table(tmp_path / "alone", [suite("clumsy", "stumble")])
 
 
 def test_where_no_skill_can_be_measured_that_is_an_error(tmp_path: Path) -> None:
@@ -217,18 +215,18 @@ def test_a_folder_makes_a_table_in_which_each_row_says_what_is_wrong(skills: Non
     assert "verdicts    0 of 2" in capsys.readouterr().out
 
 
-def test_a_limit_prints_the_rows_so_far_and_how_to_go_on(skills: None, capsys: Captured) -> None:
-    assert main(["evaluate", "--skill", "skills", "--limits.calls", "13", "--json"]) == 3
+@pytest.mark.parametrize("words", [["evaluate", "--skill", "skills"], ["audit", "skills"]])
+def test_a_limit_prints_the_rows_so_far_and_how_to_go_on(skills: None, capsys: Captured, words: list[str]) -> None:
+    assert main([*words, "--limits.calls", "13", "--json"]) == 3
     said = capsys.readouterr()
     found = json.loads(said.out)
-    assert (next(row["skill"] for row in found["rows"]), found["exit_code"]) == ("a-plain", 3)
+    assert (found["rows"][5]["problem"], found["calls_sent"], found["exit_code"]) == ("it was not finished", 13, 3)
     assert "resume (with a larger --limits.calls): " in said.err
 
 
 def test_suites_of_a_folder_are_audited_in_one_table(skills: None, capsys: Captured) -> None:
     assert main(["audit", "skills", "--limits.calls", "30", "--json"]) == 3
-    so_far = json.loads(capsys.readouterr().out)
-    assert [row["problem"] for row in so_far["rows"]][5] == "it was not finished"
+    capsys.readouterr()
     assert main(["audit", "skills", "--json"]) == 0
     said = capsys.readouterr()
     found = json.loads(said.out)
@@ -237,7 +235,6 @@ def test_suites_of_a_folder_are_audited_in_one_table(skills: None, capsys: Captu
         row["skill"]: [each["kind"] for each in row["findings"]] for row in found["rows"] if not row["problem"]
     }
     assert audited == {"a-plain": ["fails"] * 6, "f-other": ["fails"] * 6}
-    assert so_far["calls_sent"] == 30
     assert 0 < found["calls_sent"] <= 12 * 10 - 30, "what was asked is not asked again"
     assert "2 skills: at most 120 attempts of the target" in said.err
     assert main(["audit", "skills"]) == 0

@@ -1,7 +1,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from etude.errors import SkillError
@@ -23,61 +23,28 @@ Check pages.
 """
 
 PIECES = st.sampled_from(
-    [
-        "---\n",
-        "---",
-        "name: pdf\n",
-        "a: [1\n",
-        "- item\n",
-        "text",
-        "\n",
-        "\r\n",
-        "\r",
-        "\ufeff",
-        "  ",
-        "<!-- etude:begin a -->",
-        "<!-- etude:end a -->",
-        "<!-- etude:begin b -->\n",
-        "<!-- etude:end b -->\r\n",
+    (
+        *("---\n", "---", "name: pdf\n", "a: [1\n", "- item\n", "text", "```\n", "\n", "\r\n", "\r", "\ufeff", "  "),
+        *("<!-- etude:begin a -->", "<!-- etude:end a -->", "<!-- etude:begin b -->\n", "<!-- etude:end b -->\r\n"),
         "<!-- etude:begin c -->\nkept\n<!-- etude:end c -->\n",
         "\n<!-- etude:begin a -->\r\n\n<!-- etude:end a -->\n",
-        "```\n",
-    ]
+    )
 )
 TEXTS = st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=12).map("".join))
 
 
-@rows(
-    "text",
-    [
-        "",
-        "\ufeff",
-        "no line end",
-        "a\r\nb\r\n",
-        "old\rstyle\r",
-        SKILL,
-        "\ufeff" + SKILL,
-        SKILL.replace("\n", "\r\n"),
-        SKILL.rstrip(),
-        "---\n---",
-        "---\na: 1\n---",
-        "\n---\nnot at the start\n",
-    ],
-)
-def test_rendering_gives_back_what_was_parsed(text: str) -> None:
-    document = Document.parse(text)
-    assert document.render() == text
-    assert document.front_matter + document.body == text
-
-
 @given(TEXTS)
 @settings(max_examples=80, deadline=None)
-def test_every_text_that_can_be_parsed_renders_unchanged_and_its_spans_add_up(text: str) -> None:
+@example("---\n---")
+@example("---\na: 1\n---")
+@example("\n---\nnot at the start\n")
+@example("\ufeff" + SKILL)
+@example(SKILL.replace("\n", "\r\n"))
+def test_the_parts_of_every_text_that_can_be_parsed_add_up_to_it(text: str) -> None:
     try:
         document = Document.parse(text)
     except SkillError:
         return
-    assert document.render() == text
     assert document.front_matter + document.body == text
     spans = sorted([*document.editable_spans, *(region.span for region in document.regions)])
     assert all(before[1] <= after[0] for before, after in pairwise(spans))
@@ -114,92 +81,53 @@ def test_a_malformed_document_is_refused_with_its_line(text: str, problem: str) 
     assert error.value.hint
 
 
-def test_the_same_content_leaves_the_document_as_it_is() -> None:
-    document = Document.parse(SKILL)
-    assert document.with_region("guidance", "Check pages.") is document
-
-
 @rows("name", ["", "Upper", "1st", "a b", "a\n"])
 def test_a_bad_region_name_is_refused(name: str) -> None:
     with pytest.raises(SkillError, match="region name"):
         Document.parse("").with_region(name, "content")
 
 
-@given(TEXTS, st.sampled_from(["a", "x"]), TEXTS)
-@settings(max_examples=80, deadline=None)
-def test_no_region_content_changes_anything_else(text: str, name: str, content: str) -> None:
+@given(TEXTS, st.sampled_from(["a", "b", "x"]), TEXTS)
+@settings(max_examples=120, deadline=None)
+def test_a_region_comes_and_goes_and_nothing_else_changes(text: str, name: str, content: str) -> None:
     try:
         before = Document.parse(text)
     except SkillError:
         return
-    after = before.with_region(name, content)
-    assert after.front_matter.rstrip("\r\n") == before.front_matter.rstrip("\r\n")
-    assert after.meta == before.meta
-    for region in before.regions:
-        if region.name != name:
-            assert after.region(region.name) == region.content
-    assert {region.name for region in after.regions} == {*(region.name for region in before.regions), name}
-    if "etude" not in content and "\r" not in text + content:
+    others = [(region.name, region.content) for region in before.regions if region.name != name]
+    after, gone = before.with_region(name, content), before.without_region(name)
+    for changed in (after, gone):
+        assert changed.front_matter.rstrip("\r\n") == before.front_matter.rstrip("\r\n")
+        assert changed.meta == before.meta
+        assert [(one.name, one.content) for one in changed.regions if one.name != name] == others
+    assert (gone.region(name), after.region(name) is None) == (None, False)
+    if "etude" not in content.casefold() and "\r" not in text + content:
         assert after.region(name) == content
-    assert after.with_region(name, after.region(name) or "") == after
+    assert after.with_region(name, after.region(name) or "") is after
+    if before.region(name) is None:
+        assert gone is before
 
 
-@given(TEXTS, st.sampled_from(["a", "b"]))
-@settings(max_examples=100, deadline=None)
-def test_removing_a_region_leaves_front_matter_and_the_other_regions(text: str, name: str) -> None:
-    try:
-        before = Document.parse(text)
-    except SkillError:
-        return
-    after = before.without_region(name)
-    assert after.region(name) is None
-    assert after.front_matter == before.front_matter
-    assert [r.content for r in after.regions] == [r.content for r in before.regions if r.name != name]
+EMPTY = "<!-- etude:begin x -->\n<!-- etude:end x -->\n"
 
 
-def test_adding_and_removing_a_region_gives_back_the_text() -> None:
-    for text in ("", "a\n", SKILL, SKILL.replace("\n", "\r\n")):
-        assert Document.parse(text).with_region("x", "content").without_region("x").render() == text
-
-
-def test_removing_a_region_that_does_not_exist_changes_nothing() -> None:
-    document = Document.parse(SKILL)
-    assert document.without_region("other") is document
-
-
-def test_removing_the_first_region_does_not_turn_a_rule_into_front_matter() -> None:
-    text = "<!-- etude:begin x -->\n<!-- etude:end x -->\n---\nname: y\n---\n"
+@rows(
+    ("text", "without"),
+    [
+        *((Document.parse(text).with_region("x", "more").text, text) for text in ("", "a\n", SKILL)),
+        (Document.parse(SKILL.replace("\n", "\r\n")).with_region("x", "more").text, SKILL.replace("\n", "\r\n")),
+        # What comes first then does not become front matter, or a byte order mark.
+        (f"{EMPTY}---\nname: y\n---\n", "\n---\nname: y\n---\n"),
+        (f"{EMPTY}\ufeff---\nname: y\n---\n", "\n\ufeff---\nname: y\n---\n"),
+    ],
+)
+def test_removing_a_region_leaves_the_text_as_if_it_had_never_been(text: str, without: str) -> None:
     document = Document.parse(text).without_region("x")
-    assert document.front_matter == ""
-    assert document.render() == "\n---\nname: y\n---\n"
-
-
-def test_removing_the_first_region_does_not_turn_a_character_of_the_text_into_a_byte_order_mark() -> None:
-    text = "<!-- etude:begin x -->\n<!-- etude:end x -->\n\ufeff---\nname: y\n---\n"
-    document = Document.parse(text).without_region("x")
-    assert (document.front_matter, document.render()) == ("", "\n\ufeff---\nname: y\n---\n")
+    assert (document.text, document.meta) == (without, Document.parse(without).meta)
 
 
 KEPT = "<!-- etude:begin kept -->\nIn a region.\n<!-- etude:end kept -->\n"
 WHOLE = f"---\nname: s\ndescription: d\n---\n\n# Old\n\n- One.\n\n{KEPT}"
-
-
-def anew(text: str, new: str) -> str:
-    return Document.parse(text).with_editable(new).render()
-
-
-def test_a_line_that_would_open_a_front_matter_does_not_come_first() -> None:
-    assert anew("Old.\n", "---\n") == "\n---\n"
-
-
-def test_text_that_stood_around_regions_is_written_where_it_began() -> None:
-    assert anew(f"{KEPT}\nBelow.\n", "New.") == f"{KEPT}\nNew.\n"
-    assert anew(f"Above.\n\n{KEPT}\nBelow.\n", "New.") == f"New.\n\n{KEPT}"
-    assert anew(f"---\nname: s\ndescription: d\n---\n{KEPT}", "New.").endswith(f"---\nNew.\n\n{KEPT}")
-
-
-def test_an_empty_text_leaves_what_is_protected() -> None:
-    assert anew(WHOLE, " \n") == f"---\nname: s\ndescription: d\n---\n\n{KEPT}"
 
 
 OTHER = KEPT.replace("kept", "other")
@@ -207,14 +135,25 @@ MARKED, MARKED_OTHER = (text.replace("In a region.\n", "") for text in (KEPT, OT
 SECTIONS = f"# A\n\na\n\n{KEPT}\n# B\n\nb\n\n{OTHER}\nc\n"
 
 
-def test_a_text_that_moves_nothing_but_regions_changes_nothing() -> None:
-    moved = f"{MARKED}# A\n\na\n# B\n\nb\nc\n\n{MARKED_OTHER}"
-    assert anew(SECTIONS, moved) == SECTIONS
-
-
-def test_text_after_a_region_or_front_matter_without_a_line_end_starts_on_a_line_of_its_own() -> None:
-    assert anew(f"a\n{KEPT}".rstrip(), f"a\n{MARKED}b") == f"a\n{KEPT}\nb\n"
-    assert anew("---\na: 1\n---", "New.") == "---\na: 1\n---\nNew.\n"
+@rows(
+    ("text", "new", "expected"),
+    [
+        # A line that would open a front matter does not come first.
+        ("Old.\n", "---\n", "\n---\n"),
+        # Text that stood around regions is written where it began.
+        (f"{KEPT}\nBelow.\n", "New.", f"{KEPT}\nNew.\n"),
+        (f"Above.\n\n{KEPT}\nBelow.\n", "New.", f"New.\n\n{KEPT}"),
+        (f"---\nname: s\ndescription: d\n---\n{KEPT}", "New.", f"---\nname: s\ndescription: d\n---\nNew.\n\n{KEPT}"),
+        (WHOLE, " \n", f"---\nname: s\ndescription: d\n---\n\n{KEPT}"),
+        # What moves nothing but regions changes nothing.
+        (SECTIONS, f"{MARKED}# A\n\na\n# B\n\nb\nc\n\n{MARKED_OTHER}", SECTIONS),
+        # After a region or front matter without a line end, text starts on a line of its own.
+        (f"a\n{KEPT}".rstrip(), f"a\n{MARKED}b", f"a\n{KEPT}\nb\n"),
+        ("---\na: 1\n---", "New.", "---\na: 1\n---\nNew.\n"),
+    ],
+)
+def test_a_new_text_is_written_around_what_is_protected(text: str, new: str, expected: str) -> None:
+    assert Document.parse(text).with_editable(new).text == expected
 
 
 PARTS = (

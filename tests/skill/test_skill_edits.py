@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from etude.errors import SkillError
-from etude.records import AppliedEdit, Edit
+from etude.records import Edit, EditFate
 from etude.records.edits import EditOp
 from etude.skill.document import Document
 from etude.skill.edits import apply_edit, apply_edits
@@ -11,405 +11,230 @@ from rows import rows
 
 BEGIN, END = "<!-- etude:begin g -->", "<!-- etude:end g -->"
 TAIL = f"{BEGIN}\n- Guard this.\n{END}\n"
+OTHER = TAIL.replace(" g ", " h ")
 FRONT = "---\nname: sums\ndescription: Adds numbers.\n---\n"
 BODY = "# Sums\n\nRead the question.\n\n- Check the units.\n- Show the steps.\n"
+WHOLE = FRONT + BODY + TAIL
+UNITS = "- Always check the units of the answer.\n"
+OPS: tuple[EditOp, ...] = ("insert_after", "replace", "delete")
 
 
 def edit(op: EditOp, target: str = "", content: str = "") -> Edit:
     return Edit(op=op, target=target, content=content)
 
 
-def done(text: str, change: Edit) -> str:
+def append(content: str) -> Edit:
+    return edit("append", "", content)
+
+
+def after(target: str, content: str) -> Edit:
+    return edit("insert_after", target, content)
+
+
+def replace(target: str, content: str) -> Edit:
+    return edit("replace", target, content)
+
+
+def delete(target: str) -> Edit:
+    return edit("delete", target)
+
+
+@rows(
+    ("text", "change", "expected"),
+    [
+        # It is added at the end.
+        ("", append("Rule."), "Rule.\n"),
+        ("\ufeff", append("Rule."), "\ufeffRule.\n"),
+        ("\n\n", append("Rule."), "\n\nRule.\n"),
+        ("   ", append("Rule."), "   \nRule.\n"),
+        ("a", append("b"), "a\n\nb\n"),
+        ("a\n", append("b\n"), "a\n\nb\n"),
+        ("a\n\n\n", append("\n\nb\n\n"), "a\n\nb\n\n\n"),
+        ("- a\n", append("- b"), "- a\n- b\n"),
+        ("1. a\n", append("2) b"), "1. a\n2) b\n"),
+        ("- a\n  more\n", append("- b"), "- a\n  more\n- b\n"),
+        ("- a\n\n  more\n", append("- b"), "- a\n\n  more\n\n- b\n"),
+        ("  indented\n", append("- b"), "  indented\n\n- b\n"),
+        ("text\n", append("- b"), "text\n\n- b\n"),
+        ("- a\n", append("text"), "- a\n\ntext\n"),
+        ("a\r\n", append("b\nc"), "a\r\n\r\nb\r\nc\r\n"),
+        (FRONT, append("Rule."), FRONT + "Rule.\n"),
+        (FRONT.rstrip(), append("Rule."), FRONT + "Rule.\n"),
+        (FRONT + "\n", append("Rule."), FRONT + "\nRule.\n"),
+        # Before the regions at the tail.
+        ("a\n\n" + TAIL, append("b"), f"a\n\nb\n\n{TAIL}"),
+        ("a\n" + TAIL, append("b"), f"a\n\nb\n\n{TAIL}"),
+        (TAIL, append("b"), f"b\n\n{TAIL}"),
+        (FRONT + TAIL, append("b"), f"{FRONT}b\n\n{TAIL}"),
+        (f"a\n\n{TAIL}\n{OTHER}\n", append("b"), f"a\n\nb\n\n{TAIL}\n{OTHER}\n"),
+        (f"{TAIL}a\n\n{OTHER}", append("b"), f"{TAIL}a\n\nb\n\n{OTHER}"),
+        ("\ufeff" + TAIL, append("b"), f"\ufeffb\n\n{TAIL}"),
+        (TAIL + "a\n", append("b"), TAIL + "a\n\nb\n"),
+        # A fence inside the body is no front matter.
+        (FRONT + BODY, append("---\nname: other\n---"), f"{FRONT}{BODY}\n---\nname: other\n---\n"),
+        # Below the line in which the anchor ends.
+        *((BODY, after(one, "new\n"), f"# Sums\nnew\n{BODY[7:]}") for one in ("# Sums", "Sum", "# Sums\n")),
+        (BODY, after("# Sums\n\nRead", "new"), BODY.replace("question.\n", "question.\nnew\n")),
+        ("a\nb", after("b", "c"), "a\nb\nc"),
+        ("a\r\nb\r\n", after("a", "x\ny"), "a\r\nx\r\ny\r\nb\r\n"),
+        ("a\n" + TAIL, after("a", "b"), "a\nb\n" + TAIL),
+        ("a\nbc\n", after("a", "b"), "a\nb\nbc\n"),
+        # In the place of the anchor.
+        (BODY, replace("the units", "all units"), BODY.replace("the units", "all units")),
+        (BODY, replace("- Check the units.\n", "- Check.\n- Two.\n"), BODY.replace(" the units.", ".\n- Two.")),
+        ("- Be brief\n", replace("Be brief", "- Be clear"), "- Be clear\n"),
+        ("  - Be brief\n", replace("- Be brief", "  - Be clear"), "  - Be clear\n"),
+        ("  - Be brief\n", replace("- Be brief", "- Be clear"), "  - Be clear\n"),
+        ("- Be brief\n", replace("Be brief", "Be clear"), "- Be clear\n"),
+        ("a b c\n", replace("b", "x "), "a x  c\n"),
+        ("a\r\nb\r\n", replace("a", "x\ny"), "x\r\ny\r\nb\r\n"),
+        ("a\n\nb\n\nc\n", replace("b", "\n"), "a\n\nc\n"),
+        # The anchor goes, and the empty line that it leaves.
+        ("- a\n- b\n- c\n", delete("- b"), "- a\n- c\n"),
+        ("- a\n- b\n- c\n", edit("delete", "b", "ignored"), "- a\n- c\n"),
+        ("1. a\n2. bb\n", delete("bb\n"), "1. a\n"),
+        ("## Head\n\ntext\n", delete("Head"), "text\n"),
+        ("a\n\nb\n\nc\n", delete("b"), "a\n\nc\n"),
+        ("a\n\nb\n", delete("b"), "a\n"),
+        ("a\n\nb\n", delete("a"), "b\n"),
+        ("\ufeffa\n\nb\n", delete("a"), "\ufeffb\n"),
+        ("a\nb\n\nc\n", delete("b"), "a\n\nc\n"),
+        ("a b c\n", delete("b"), "a c\n"),
+        ("a b\nc d\n", delete("b\nc"), "a d\n"),
+        ("ab\n", delete("b"), "a\n"),
+        ("a\n", delete("a"), ""),
+        (FRONT + "\na\n\nb\n", delete("a"), FRONT + "\nb\n"),
+        ("a\n\nb\n\n" + TAIL, delete("b"), "a\n\n" + TAIL),
+        (TAIL + "\na\n\nb\n", delete("a"), TAIL + "\nb\n"),
+        # An anchor that fills just one line means that line; what also stands in a region means the other place.
+        ("- Be brief and kind\n- Be brief\n", delete("- Be brief"), "- Be brief and kind\n"),
+        ("- Guard this.\n\n" + TAIL, replace("Guard this", "Mind this"), "- Mind this.\n\n" + TAIL),
+        ("a\r\nb\r\nc\r\n", delete("a\nb"), "c\r\n"),
+        (UNITS, replace("Allways check the units of the answer.", "Check units."), "- Check units.\n"),
+    ],
+)
+def test_an_edit_is_done_where_its_anchor_is(text: str, change: Edit, expected: str) -> None:
     result, applied = apply_edit(text, change)
-    assert applied.fate == "applied", applied.detail
-    return result
-
-
-def refused(text: str, change: Edit) -> AppliedEdit:
-    result, applied = apply_edit(text, change)
-    assert applied.fate != "applied"
-    assert applied.detail
-    assert result == text
-    return applied
-
-
-# append
-
-
-@rows(
-    ("text", "content", "expected"),
-    [
-        ("", "Rule.", "Rule.\n"),
-        ("\ufeff", "Rule.", "\ufeffRule.\n"),
-        ("\n\n", "Rule.", "\n\nRule."),
-        ("   ", "Rule.", "   \nRule."),
-        ("a", "b", "a\n\nb\n"),
-        ("a\n", "b\n", "a\n\nb\n"),
-        ("a\n\n\n", "\n\nb\n\n", "a\n\nb\n\n\n"),
-        ("- a\n", "- b", "- a\n- b\n"),
-        ("1. a\n", "2) b", "1. a\n2) b\n"),
-        ("- a\n  more\n", "- b", "- a\n  more\n- b\n"),
-        ("- a\n\n  more\n", "- b", "- a\n\n  more\n\n- b\n"),
-        ("  indented\n", "- b", "  indented\n\n- b\n"),
-        ("text\n", "- b", "text\n\n- b\n"),
-        ("- a\n", "text", "- a\n\ntext\n"),
-        ("a\r\n", "b\nc", "a\r\n\r\nb\r\nc\r\n"),
-        (FRONT, "Rule.", FRONT + "Rule.\n"),
-        (FRONT.rstrip(), "Rule.", FRONT + "Rule.\n"),
-        (FRONT + "\n", "Rule.", FRONT + "\nRule."),
-    ],
-)
-def test_append_adds_at_the_end(text: str, content: str, expected: str) -> None:
-    assert done(text, edit("append", content=content)).rstrip("\n") == expected.rstrip("\n")
-    assert done(text, edit("append", content=content)).endswith("\n")
-
-
-@rows(
-    ("head", "tail", "expected"),
-    [
-        ("a\n\n", TAIL, f"a\n\nb\n\n{TAIL}"),
-        ("a\n", TAIL, f"a\n\nb\n\n{TAIL}"),
-        ("", TAIL, f"b\n\n{TAIL}"),
-        (FRONT, TAIL, f"{FRONT}b\n\n{TAIL}"),
-        (
-            "a\n\n",
-            TAIL + "\n" + TAIL.replace(" g ", " h ") + "\n",
-            f"a\n\nb\n\n{TAIL}\n{TAIL.replace(' g ', ' h ')}\n",
-        ),
-        (TAIL + "a\n\n", TAIL.replace(" g ", " h "), f"{TAIL}a\n\nb\n\n{TAIL.replace(' g ', ' h ')}"),
-        ("\ufeff", TAIL, f"\ufeffb\n\n{TAIL}"),
-    ],
-)
-def test_append_goes_before_the_regions_at_the_tail(head: str, tail: str, expected: str) -> None:
-    assert done(head + tail, edit("append", content="b")) == expected
-
-
-def test_append_goes_to_the_end_when_text_follows_the_last_region() -> None:
-    assert done(TAIL + "a\n", edit("append", content="b")) == TAIL + "a\n\nb\n"
-
-
-@pytest.mark.parametrize(("op", "content"), [("append", ""), ("append", " \n"), ("insert_after", "\n\n")])
-def test_an_edit_without_content_changes_nothing(op: EditOp, content: str) -> None:
-    assert refused(BODY, edit(op, "# Sums", content)).fate == "no_change"
-
-
-@rows(
-    "content",
-    [
-        "- Check the units.",
-        "Check the  units.",
-        "Read the question.",
-        "- Guard this.",
-        "- Check the units.\n- Show the steps.\n",
-        "Carry on.",
-    ],
-)
-def test_appending_what_already_stands_there_changes_nothing(content: str) -> None:
-    text = BODY + "\nStart. Carry on. Stop.\n\n" + TAIL
-    assert refused(text, edit("append", content=content)).fate == "no_change"
+    assert (result, applied.fate) == (expected, "applied"), applied.detail
 
 
 @rows("content", ["Check the", "units.", "Sums", "Adds numbers.", "- ", "-"])
 def test_a_part_of_a_statement_does_not_count_as_standing_there(content: str) -> None:
-    assert content.strip() in done(FRONT + BODY, edit("append", content=content)).splitlines()[-1]
-
-
-# insert_after
-
-
-@rows(
-    ("anchor", "expected"),
-    [
-        ("# Sums", "# Sums\nnew\n\nRead the question.\n"),
-        ("Sum", "# Sums\nnew\n\nRead the question.\n"),
-        ("# Sums\n\nRead", "# Sums\n\nRead the question.\nnew\n"),
-        ("# Sums\n", "# Sums\nnew\n\nRead the question.\n"),
-    ],
-)
-def test_insert_after_adds_below_the_line_in_which_the_anchor_ends(anchor: str, expected: str) -> None:
-    assert done(BODY, edit("insert_after", anchor, "new\n")).startswith(expected)
-
-
-def test_insert_after_the_last_line_adds_the_missing_line_end() -> None:
-    assert done("a\nb", edit("insert_after", "b", "c")) == "a\nb\nc"
-
-
-def test_insert_after_keeps_the_line_ends_of_the_document() -> None:
-    assert done("a\r\nb\r\n", edit("insert_after", "a", "x\ny")) == "a\r\nx\r\ny\r\nb\r\n"
-
-
-def test_insert_after_the_last_line_before_a_region_stays_out_of_it() -> None:
-    assert done("a\n" + TAIL, edit("insert_after", "a", "b")) == "a\nb\n" + TAIL
-
-
-def test_inserting_what_already_stands_below_changes_nothing() -> None:
-    assert refused("a\nb\n", edit("insert_after", "a", "b")).fate == "no_change"
-    assert done("a\nbc\n", edit("insert_after", "a", "b")) == "a\nb\nbc\n"
-
-
-# replace
-
-
-@rows(
-    ("text", "anchor", "content", "expected"),
-    [
-        (BODY, "the units", "all units", BODY.replace("the units", "all units")),
-        (BODY, "- Check the units.\n", "- Check.\n- Twice.\n", BODY.replace("Check the units.", "Check.\n- Twice.")),
-        ("- Be brief\n", "Be brief", "- Be clear", "- Be clear\n"),
-        ("  - Be brief\n", "- Be brief", "  - Be clear", "  - Be clear\n"),
-        ("  - Be brief\n", "- Be brief", "- Be clear", "  - Be clear\n"),
-        ("- Be brief\n", "Be brief", "Be clear", "- Be clear\n"),
-        ("a b c\n", "b", "x ", "a x  c\n"),
-        ("a\r\nb\r\n", "a", "x\ny", "x\r\ny\r\nb\r\n"),
-    ],
-)
-def test_replace_puts_the_content_in_place_of_the_anchor(text: str, anchor: str, content: str, expected: str) -> None:
-    assert done(text, edit("replace", anchor, content)) == expected
-
-
-def test_replacing_a_text_by_itself_changes_nothing() -> None:
-    assert refused(BODY, edit("replace", "# Sums", "# Sums")).fate == "no_change"
-
-
-def test_replacing_by_nothing_deletes() -> None:
-    assert done("a\n\nb\n\nc\n", edit("replace", "b", "\n")) == "a\n\nc\n"
-
-
-# delete
-
-
-@rows(
-    ("text", "anchor", "expected"),
-    [
-        ("- a\n- b\n- c\n", "- b", "- a\n- c\n"),
-        ("- a\n- b\n- c\n", "b", "- a\n- c\n"),
-        ("1. a\n2. bb\n", "bb\n", "1. a\n"),
-        ("## Head\n\ntext\n", "Head", "text\n"),
-        ("a\n\nb\n\nc\n", "b", "a\n\nc\n"),
-        ("a\n\nb\n", "b", "a\n"),
-        ("a\n\nb\n", "a", "b\n"),
-        ("\ufeffa\n\nb\n", "a", "\ufeffb\n"),
-        ("a\nb\n\nc\n", "b", "a\n\nc\n"),
-        ("a b c\n", "b", "a c\n"),
-        ("a b\nc d\n", "b\nc", "a d\n"),
-        ("ab\n", "b", "a\n"),
-        ("a\n", "a", ""),
-        (FRONT + "\na\n\nb\n", "a", FRONT + "\nb\n"),
-        ("a\n\nb\n\n" + TAIL, "b", "a\n\n" + TAIL),
-        (TAIL + "\na\n\nb\n", "a", TAIL + "\nb\n"),
-    ],
-)
-def test_delete_removes_the_anchor_and_the_empty_line_it_leaves(text: str, anchor: str, expected: str) -> None:
-    assert done(text, edit("delete", anchor, "ignored")) == expected
-
-
-# anchors
-
-
-@pytest.mark.parametrize(
-    ("op", "anchor"),
-    [
-        ("insert_after", ""),
-        ("replace", " \n"),
-        *((op, "Nothing like this stands anywhere in the text.") for op in ("insert_after", "replace", "delete")),
-    ],
-)
-def test_an_edit_without_a_known_anchor_is_missed(op: EditOp, anchor: str) -> None:
-    assert refused(BODY, edit(op, anchor, "new")).fate == "missed"
-
-
-@pytest.mark.parametrize("op", ["insert_after", "replace", "delete"])
-def test_an_anchor_that_occurs_twice_is_missed_as_ambiguous(op: EditOp) -> None:
-    applied = refused("one rule\ntwo rules\n", edit(op, "rule", "new"))
-    assert applied.fate == "missed"
-    assert "ambiguous: it occurs 2 times" in applied.detail
-
-
-def test_the_same_line_twice_is_ambiguous() -> None:
-    assert "ambiguous" in refused("- a\n- b\n- a\n", edit("delete", "- a")).detail
-
-
-def test_an_anchor_that_fills_just_one_line_means_that_line() -> None:
-    assert done("- Be brief and kind\n- Be brief\n", edit("delete", "- Be brief")) == "- Be brief and kind\n"
-
-
-def test_overlapping_occurrences_are_counted() -> None:
-    assert "2 times" in refused("xaaay\n", edit("delete", "aa")).detail
-
-
-def test_white_space_in_the_anchor_may_differ() -> None:
-    text, applied = apply_edit("a\nCheck  the\nunits.\n", edit("replace", "Check the units.", "Check."))
-    assert (text, applied.fate) == ("a\nCheck.\n", "applied")
-    assert applied.detail == "anchor found by other white space"
-
-
-def test_an_anchor_with_other_line_ends_is_found() -> None:
-    assert done("a\r\nb\r\nc\r\n", edit("delete", "a\nb")) == "c\r\n"
-
-
-def test_white_space_that_fits_twice_is_ambiguous() -> None:
-    assert "ambiguous" in refused("x a  b\ny a  b\n", edit("delete", "a b")).detail
+    assert content.strip() in apply_edit(FRONT + BODY, append(content))[0].splitlines()[-1]
 
 
 @rows(
     ("anchor", "line"),
     [
-        ("- Allways check the units of the answer", "- Always check the units of the answer."),
-        ("Allways check the units of the answer", "- Always check the units of the answer."),
-        ("ALWAYS check the units of the answer", "- Always check the units of the answer."),
-        (
-            "- Always chek the units of the answer.\n- Then look again.",
-            "- Always check the units of the answer.\n\n- Then look again.",
-        ),
+        ("- Allways check the units of the answer", UNITS),
+        ("Allways check the units of the answer", UNITS),
+        ("ALWAYS check the units of the answer", UNITS),
+        ("- Always chek the units of the answer.\n- Then look again.", f"{UNITS}\n- Then look again.\n"),
     ],
 )
 def test_a_unique_near_match_on_lines_is_found(anchor: str, line: str) -> None:
-    text = f"# Sums\n\n{line}\n- Show your steps before the result.\n"
-    result, applied = apply_edit(text, edit("insert_after", anchor, "- new"))
-    assert result == text.replace(line, f"{line}\n- new")
+    text = f"# Sums\n\n{line}- Show your steps before the result.\n"
+    result, applied = apply_edit(text, after(anchor, "- new"))
+    assert result == text.replace(line, f"{line}- new\n")
     assert "near match" in applied.detail
 
 
-def test_a_near_match_keeps_the_list_mark_that_the_anchor_lacks() -> None:
-    text = "- Always check the units of the answer.\n"
-    assert done(text, edit("replace", "Allways check the units of the answer.", "Check units.")) == "- Check units.\n"
+def test_white_space_in_the_anchor_may_differ() -> None:
+    text, applied = apply_edit("a\nCheck  the\nunits.\n", replace("Check the units.", "Check."))
+    assert (text, applied.fate, applied.detail) == ("a\nCheck.\n", "applied", "anchor found by other white space")
 
 
-def test_two_lines_that_come_near_are_ambiguous() -> None:
-    text = "- Check the units of rule A here\n- Check the units of rule B here\n"
-    applied = refused(text, edit("delete", "- Check the units of rule C here"))
-    assert (applied.fate, "ambiguous" in applied.detail) == ("missed", True)
-
-
-@pytest.mark.parametrize(
-    ("line", "anchor"),
-    [
-        ("Round the final result to 3 decimals.", "Round the final result to 2 decimals."),
-        ("Always round the final result and do show it.", "Always round the final result and don't show it."),
-    ],
+STANDING = (
+    "- Check the units.",
+    "Check the  units.",
+    "Read the question.",
+    "- Check the units.\n- Show the steps.\n",
 )
-def test_a_line_that_says_something_else_is_no_near_match(line: str, anchor: str) -> None:
-    applied = refused(line + "\n", edit("delete", anchor))
-    assert (applied.fate, "figure or a negation" in applied.detail) == ("missed", True)
-
-
-# protection
-
-
-@pytest.mark.parametrize("op", ["insert_after", "replace", "delete"])
-def test_an_anchor_in_a_protected_part_is_refused_by_every_operation(op: EditOp) -> None:
-    assert refused(FRONT + BODY + TAIL, edit(op, "Guard this.", "new")).fate == "protected"
-
-
-@pytest.mark.parametrize(
-    "anchor",
-    [
-        "- Guard  this.",
-        "- Gard this. ",
-        BEGIN,
-        END,
-        "steps.\n" + BEGIN,
-        f"Guard this.\n{END}",
-        f"steps. {BEGIN}",
-        "name: sums",
-        "description: Adds",
-        "name:  sums",
-        "---\n# Sums",
-        "name: sums\ndescription: Ads numbers.",
-    ],
+PROTECTED = (
+    *("- Guard  this.", "- Gard this. ", BEGIN, END, "steps.\n" + BEGIN, f"Guard this.\n{END}", f"steps. {BEGIN}"),
+    *("name: sums", "description: Adds", "name:  sums", "---\n# Sums", "name: sums\ndescription: Ads numbers."),
 )
-def test_an_anchor_in_or_across_a_protected_part_is_refused(anchor: str) -> None:
-    assert refused(FRONT + BODY + TAIL, edit("replace", anchor, "new")).fate == "protected"
-
-
-def test_an_anchor_that_also_stands_in_a_region_means_the_editable_text() -> None:
-    assert done("- Guard this.\n\n" + TAIL, edit("replace", "Guard this", "Mind this")) == "- Mind this.\n\n" + TAIL
-
-
-@pytest.mark.parametrize(
-    ("op", "content"),
-    [
-        ("append", BEGIN),
-        ("insert_after", BEGIN),
-        ("replace", BEGIN),
-        ("append", f"a\n{END}\nb"),
-        ("append", "<!-- ETUDE:END g -->"),
-        ("append", "<!--etude:begin x-->"),
-        ("append", "<!-- etude : end g"),
-        ("append", "etude:begin"),
-    ],
-)
-def test_content_like_a_region_marker_is_refused(op: EditOp, content: str) -> None:
-    applied = refused(BODY + TAIL, edit(op, "# Sums", content))
-    assert (applied.fate, applied.detail) == ("protected", "the content holds a region marker")
+MARKERS = (BEGIN, f"a\n{END}\nb", "<!-- ETUDE:END g -->", "<!--etude:begin x-->", "<!-- etude : end g", "etude:begin")
+UNLIKE = "figure or a negation"
 
 
 @rows(
-    ("text", "change"),
+    ("text", "change", "fate", "why"),
     [
-        ("", edit("append", content="---\nname: x\n---\n")),
-        ("", edit("append", content="---")),
-        ("\ufeff", edit("append", content="---\nname: x\n---\n")),
-        ("", edit("append", content="\ufeff---\nname: x\n---\n")),
-        ("a\nb\n---\n", edit("replace", "a\nb", "---\nname: x")),
-        ("a\n---\nname: x\n---\n", edit("delete", "a")),
-        ("see <!-- etude:begin x -->\n", edit("delete", "see")),
-        ("<!-- etude-begin x -->\n", edit("replace", "etude-", "etude:")),
+        # Nothing would change.
+        *((BODY, edit(op, "# Sums", "\n \n"), "no_change", "adds nothing") for op in ("append", "insert_after")),
+        *((BODY + "\n" + TAIL, append(one), "no_change", "already stands") for one in (*STANDING, "- Guard this.")),
+        ("Start. Carry on. Stop.\n", append("Carry on."), "no_change", "already stands"),
+        ("a\nb\n", after("a", "b"), "no_change", "below the anchor"),
+        (BODY, replace("# Sums", "# Sums"), "no_change", "already reads"),
+        # There is no such place, or more than one.
+        (BODY, after("", "new"), "missed", "names no anchor"),
+        (BODY, replace(" \n", "new"), "missed", "names no anchor"),
+        *((BODY, edit(op, "Nothing like this stands in the text.", "new"), "missed", "not in") for op in OPS),
+        *(("one rule\ntwo rules\n", edit(op, "rule", "new"), "missed", "it occurs 2 times") for op in OPS),
+        ("- a\n- b\n- a\n", delete("- a"), "missed", "ambiguous"),
+        ("xaaay\n", delete("aa"), "missed", "2 times"),
+        ("x a  b\ny a  b\n", delete("a b"), "missed", "ambiguous"),
+        ("- Check the units of rule A\n- Check the units of rule B\n", delete("units of rule C"), "missed", ""),
+        (
+            "- Check the units of A here\n- Check the units of B here\n",
+            delete("- Check the units of C here"),
+            "missed",
+            "near",
+        ),
+        (
+            "Round the final result to 3 decimals.\n",
+            delete("Round the final result to 2 decimals."),
+            "missed",
+            UNLIKE,
+        ),
+        (
+            "Always round it and do show the result.\n",
+            delete("Always round it and don't show the result."),
+            "missed",
+            UNLIKE,
+        ),
+        # What is protected stays.
+        *((WHOLE, edit(op, "Guard this.", "new"), "protected", "") for op in OPS),
+        *((WHOLE, replace(one, "new"), "protected", "") for one in PROTECTED),
+        *((BODY + TAIL, append(one), "protected", "holds a region marker") for one in MARKERS),
+        *(
+            (BODY + TAIL, edit(op, "# Sums", BEGIN), "protected", "region marker")
+            for op in ("insert_after", "replace")
+        ),
+        # Nothing becomes front matter or a region.
+        ("", append("---\nname: x\n---\n"), "protected", ""),
+        ("", append("---"), "protected", ""),
+        ("\ufeff", append("---\nname: x\n---\n"), "protected", ""),
+        ("", append("\ufeff---\nname: x\n---\n"), "protected", ""),
+        ("a\nb\n---\n", replace("a\nb", "---\nname: x"), "protected", ""),
+        ("a\n---\nname: x\n---\n", delete("a"), "protected", ""),
+        ("see <!-- etude:begin x -->\n", delete("see"), "protected", ""),
+        ("<!-- etude-begin x -->\n", replace("etude-", "etude:"), "protected", ""),
     ],
 )
-def test_an_edit_cannot_make_front_matter_or_a_region(text: str, change: Edit) -> None:
-    assert refused(text, change).fate == "protected"
-
-
-def test_a_marker_cannot_be_put_together_from_several_edits() -> None:
-    text, applied = apply_edits(
-        "text\n",
-        [
-            edit("append", content="<!-- etude"),
-            edit("replace", "<!-- etude", "<!-- etude:b"),
-            edit("replace", ":b", ":begin g -->"),
-        ],
-    )
-    assert [one.fate for one in applied] == ["applied", "applied", "protected"]
-    assert text == "text\n\n<!-- etude:b\n"
-
-
-def test_a_fence_inside_the_body_is_no_front_matter() -> None:
-    text = FRONT + BODY
-    result = done(text, edit("append", content="---\nname: other\n---"))
-    assert Document.parse(result).front_matter == FRONT
-
-
-# several edits
+def test_an_edit_that_is_not_done_says_why_and_changes_nothing(
+    text: str, change: Edit, fate: EditFate, why: str
+) -> None:
+    result, applied = apply_edit(text, change)
+    assert (result, applied.fate) == (text, fate), applied.detail
+    assert why in applied.detail != ""
 
 
 def test_edits_apply_one_after_the_other() -> None:
-    text, applied = apply_edits(
-        "- a\n",
-        [edit("append", content="- b"), edit("replace", "- b", "- c"), edit("delete", "- b"), edit("delete", "- a")],
-    )
-    assert text == "- c\n"
-    assert [one.fate for one in applied] == ["applied", "applied", "missed", "applied"]
-
-
-def test_a_document_that_cannot_be_read_is_an_error_even_without_edits() -> None:
+    text, applied = apply_edits("- a\n", [append("- b"), replace("- b", "- c"), delete("- b"), delete("- a")])
+    assert (text, [one.fate for one in applied]) == ("- c\n", ["applied", "applied", "missed", "applied"])
+    # Not even several make a marker together.
+    parts = [append("<!-- etude"), replace("<!-- etude", "<!-- etude:b"), replace(":b", ":begin g -->")]
+    text, applied = apply_edits("text\n", parts)
+    assert (text, [one.fate for one in applied]) == ("text\n\n<!-- etude:b\n", ["applied", "applied", "protected"])
     with pytest.raises(SkillError, match="is not closed"):
         apply_edits(BEGIN, [])
 
 
 WORDS = [
-    "Check the units.",
-    "Show the steps.",
-    "Be brief",
-    "- ",
-    "  ",
-    "# Sums",
-    "1. ",
-    "rule 2",
-    "\n",
-    "\n\n",
-    "\r\n",
-    "---",
+    *("Check the units.", "Show the steps.", "Be brief", "rule 2"),
+    *("- ", "  ", "# Sums", "1. ", "\n", "\n\n", "\r\n", "---"),
 ]
 MARKS = [BEGIN, END, "<!-- etude:begin h -->", "<!-- etude", ":begin g -->", "<!--", "-->", "etude:", "\ufeff"]
 PROSE = st.lists(st.sampled_from(WORDS), max_size=8).map("".join)
@@ -448,7 +273,7 @@ def cases(draw: st.DrawFn) -> tuple[str, list[Edit]]:
 
 
 @given(cases())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_no_edit_reaches_spans_or_forges_a_region_or_the_front_matter(case: tuple[str, list[Edit]]) -> None:
     text, edits = case
     try:
@@ -459,23 +284,12 @@ def test_no_edit_reaches_spans_or_forges_a_region_or_the_front_matter(case: tupl
     after = Document.parse(result)
     assert after.front_matter.rstrip("\r\n") == before.front_matter.rstrip("\r\n")
     assert after.meta == before.meta
-    assert [(region.name, region.content) for region in after.regions] == [
-        (region.name, region.content) for region in before.regions
-    ]
+    assert [(one.name, one.content) for one in after.regions] == [(one.name, one.content) for one in before.regions]
     assert [one.edit for one in applied] == edits
-    assert apply_edits(text, edits) == (result, applied)
-
-
-@given(cases())
-@settings(max_examples=100, deadline=None)
-def test_only_an_applied_edit_changes_the_text(case: tuple[str, list[Edit]]) -> None:
-    text, edits = case
-    try:
-        Document.parse(text)
-    except SkillError:
-        return
-    for change in edits:
-        result, applied = apply_edit(text, change)
-        assert (result != text) == (applied.fate == "applied")
-        assert applied.fate == "applied" or applied.detail
-        text = result
+    for change, told in zip(edits, applied, strict=True):
+        changed, again = apply_edit(text, change)
+        assert again == told
+        assert (changed != text) == (told.fate == "applied")
+        assert told.fate == "applied" or told.detail
+        text = changed
+    assert text == result

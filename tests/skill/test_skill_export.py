@@ -27,34 +27,34 @@ def problems(exported: Exported, folder: Path) -> list[str]:
     return validate(save_skill(exported.skill, folder).parent)
 
 
-def test_an_empty_region_leaves_nothing_behind() -> None:
-    empty = "<!-- etude:begin notes -->\n<!-- etude:end notes -->\n"
-    assert export_skill(skill(FRONT + "Rules.\n\n" + empty)).skill.text == FRONT + "Rules.\n"
+DESCRIBED = "the skill has no description; its first heading stands in: 'Everyday tasks: how'"
+REWRITTEN = "the front matter was rewritten; any comments in it are lost"
+INTRO = "Intro: read this.\n\n## Everyday tasks: how ##\n\nBody.\n"
+OTHERS = "---\nlicense: MIT\nname: a\ndescription: Fills forms.\n---\nBody.\n"
 
 
-def test_a_skill_without_front_matter_is_described_by_its_first_heading_and_says_so(tmp_path: Path) -> None:
-    exported = export_skill(skill("\ufeffIntro: read this.\n\n## Everyday tasks: how ##\n\nBody.\n", "tasks"))
-    assert exported.skill.text == (
-        "---\nname: tasks\ndescription: 'Everyday tasks: how'\n---\n\n"
-        "Intro: read this.\n\n## Everyday tasks: how ##\n\nBody.\n"
-    )
-    note = "the skill has no description; its first heading stands in: 'Everyday tasks: how'"
-    assert exported.notes == (note,)
-    assert problems(exported, tmp_path) == []
-
-
-def test_the_skill_keeps_its_line_ends() -> None:
-    assert export_skill(skill("# A\r\nb\r\n", "a")).skill.text == (
-        "---\r\nname: a\r\ndescription: A\r\n---\r\n\r\n# A\r\nb\r\n"
-    )
-
-
-def test_a_given_name_and_description_win_and_other_keys_stay(tmp_path: Path) -> None:
-    text = "---\nlicense: MIT\nname: pdf-forms\ndescription: Fills forms.\n---\nBody.\n"
-    exported = export_skill(skill(text), name="forms", description="Fills: all")
-    assert exported.skill.text == "---\nname: forms\ndescription: 'Fills: all'\nlicense: MIT\n---\nBody.\n"
-    assert exported.skill.name == "forms"
-    assert exported.notes == ("the front matter was rewritten; any comments in it are lost",)
+@rows(
+    ("text", "given_one", "expected", "notes"),
+    [
+        (FRONT + "Rules.\n\n" + REGION.replace("- Keep this.\n", ""), {}, FRONT + "Rules.\n", ()),
+        ("\ufeff" + INTRO, {}, f"---\nname: a\ndescription: 'Everyday tasks: how'\n---\n\n{INTRO}", (DESCRIBED,)),
+        ("# A\r\nb\r\n", {"description": "A"}, "---\r\nname: a\r\ndescription: A\r\n---\r\n\r\n# A\r\nb\r\n", ()),
+        (
+            OTHERS,
+            {"name": "forms", "description": "Fills: all"},
+            "---\nname: forms\ndescription: 'Fills: all'\nlicense: MIT\n---\nBody.\n",
+            (REWRITTEN,),
+        ),
+        ("", {"description": "Nothing yet."}, "---\nname: a\ndescription: Nothing yet.\n---\n\n", ()),
+        (FRONT + "x\n" * 501, {}, FRONT + "x\n" * 501, ("body: has 501 lines; at most 500 are recommended",)),
+    ],
+)
+def test_what_is_missing_or_given_is_written_and_said_and_all_else_stays(
+    text: str, given_one: dict[str, str], expected: str, notes: tuple[str, ...], tmp_path: Path
+) -> None:
+    exported = export_skill(skill(text, "pdf-forms" if text.startswith(FRONT) else "a"), **given_one)
+    assert (exported.skill.text, exported.notes) == (expected, notes)
+    assert exported.skill.name in exported.skill.text
     assert problems(exported, tmp_path) == []
 
 
@@ -95,17 +95,9 @@ def test_what_is_no_valid_skill_is_refused_with_every_reason(text: str, problem:
     assert "another name" in caught.value.hint
 
 
-def test_a_long_body_is_noted_and_not_refused() -> None:
-    exported = export_skill(skill(FRONT + "x\n" * 501))
-    assert exported.notes == ("body: has 501 lines; at most 500 are recommended",)
-
-
 def test_an_empty_skill_needs_a_description() -> None:
     with pytest.raises(SkillError, match="there is nothing to describe it with\nhint: give a description"):
         export_skill(skill(""))
-    assert export_skill(skill(""), description="Nothing yet.").skill.text.endswith(
-        "description: Nothing yet.\n---\n\n"
-    )
 
 
 LINES = st.sampled_from(["# Head", "text: more", "---", "- a", "", "```", "> {x}", "é 日本 'q' \"d\"", "#", "* b #c"])

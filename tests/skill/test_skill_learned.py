@@ -1,17 +1,13 @@
 """The `learned` block: the only part of a document that has one which anything may edit."""
 
-from typing import cast
-
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from etude.published.update_modes.rewriting import FullRewrite, RewriteFromSuggestions, rewritten
-from etude.records import AppliedEdit, Edit, Skill
+from etude.published.update_modes.rewriting import rewritten
+from etude.records import Edit, Skill
 from etude.records.edits import EditOp
 from etude.skill import Document, apply_edit, apply_edits
-from etude.skill.diff import unified_diff
-from etude.stages.shared.optimizer import Optimizer, ReplyForm
+from rows import rows
 
 BEGIN, END = "<!-- etude:begin learned -->", "<!-- etude:end learned -->"
 FRONT = "---\nname: sums\ndescription: Adds numbers.\n---\n"
@@ -31,19 +27,6 @@ def edit(op: EditOp, target: str = "", content: str = "") -> Edit:
     return Edit(op=op, target=target, content=content)
 
 
-def done(text: str, change: Edit) -> str:
-    result, applied = apply_edit(text, change)
-    assert applied.fate == "applied", applied.detail
-    return result
-
-
-def refused(text: str, change: Edit) -> AppliedEdit:
-    result, applied = apply_edit(text, change)
-    assert applied.fate != "applied"
-    assert result == text
-    return applied
-
-
 def around(text: str) -> tuple[str, str]:
     span = Document.parse(text).learned_span
     assert span is not None
@@ -54,8 +37,8 @@ def around(text: str) -> tuple[str, str]:
 
 
 def test_an_empty_block_can_be_added_and_a_block_emptied() -> None:
-    assert Document.parse("x\n").with_learned(" \n").render() == f"x\n\n{BEGIN}\n{END}\n"
-    assert Document.parse(TEXT).with_learned("").render() == document("")
+    assert Document.parse("x\n").with_learned(" \n").text == f"x\n\n{BEGIN}\n{END}\n"
+    assert Document.parse(TEXT).with_learned("").text == document("")
 
 
 @given(st.text("ab -`#\n\r", max_size=40), st.text("ab -`\n", max_size=20))
@@ -63,39 +46,32 @@ def test_adding_a_block_keeps_every_byte_before_it(text: str, content: str) -> N
     if text.startswith("---"):
         return
     added = Document.parse(text).with_learned(content)
-    assert added.render().startswith(text)
-    assert added.without_region("learned").render().rstrip() == text.rstrip()
+    assert added.text.startswith(text)
+    assert added.without_region("learned").text.rstrip() == text.rstrip()
 
 
 # edits
 
 
-@pytest.mark.parametrize(
-    ("op", "target"),
+OUTSIDE = ("- Check the units.", "Guard  this.", "name: sums", "Last words.")
+SWALLOWING = ("```sh\nmake all", "- a\n  ~~~\n  b", "1. > ````\n```")
+
+
+@rows(
+    ("change", "why"),
     [
-        *(("delete", target) for target in ("- Check the units.", "Guard  this.", "name: sums", "Last words.")),
-        *(("replace", target) for target in ("- Check the units.", BEGIN, END, f"cents.\n{END}")),
-        ("insert_after", "- Check the units."),
+        *((edit("delete", one), "learned block") for one in OUTSIDE),
+        *((edit("replace", one), "learned block") for one in ("- Check the units.", BEGIN, END, f"cents.\n{END}")),
+        (edit("insert_after", "- Check the units.", "- New."), "learned block"),
+        (edit("append", "", BEGIN), "marker"),
+        (edit("insert_after", "- Round to cents.", f"- a\n{END}\n- b"), "marker"),
+        (edit("replace", "- Round to cents.", "<!-- Etude: end learned -->"), "marker"),
+        *((edit("append", "", one), "fenced code") for one in SWALLOWING),
     ],
 )
-def test_an_anchor_outside_of_the_block_is_protected(op: EditOp, target: str) -> None:
-    applied = refused(TEXT, edit(op, target, "" if op == "delete" else "- New."))
-    assert applied.fate == "protected"
-    assert "learned block" in applied.detail
-
-
-@pytest.mark.parametrize(
-    ("op", "content"),
-    [("append", BEGIN), ("insert_after", f"- a\n{END}\n- b"), ("replace", "<!-- Etude: end learned -->")],
-)
-def test_content_with_a_marker_is_refused(op: EditOp, content: str) -> None:
-    assert refused(TEXT, edit(op, "- Round to cents.", content)).fate == "protected"
-
-
-@pytest.mark.parametrize("content", ["```sh\nmake all", "- a\n  ~~~\n  b", "1. > ````\n```"])
-def test_code_that_would_swallow_the_text_below_the_block_is_refused(content: str) -> None:
-    applied = refused(TEXT, edit("append", content=content))
-    assert (applied.fate, "fenced code" in applied.detail) == ("protected", True)
+def test_what_is_outside_of_the_block_is_protected_and_nothing_reaches_out_of_it(change: Edit, why: str) -> None:
+    result, applied = apply_edit(TEXT, change)
+    assert (result, applied.fate, why in applied.detail) == (TEXT, "protected", True)
 
 
 LINES = st.lists(st.sampled_from(["- a", "- b rule", "  more", "", "Prose.", "```", BEGIN, "x  y"]), max_size=6)
@@ -123,11 +99,23 @@ def test_no_edit_changes_a_byte_outside_of_the_block(inside: list[str], edits: l
 
 
 def rewrite(text: str, new: str) -> str:
-    return Document.parse(text).with_editable(new).render()
+    return Document.parse(text).with_editable(new).text
 
 
-def test_a_rewrite_of_nothing_but_copies_empties_the_block() -> None:
-    assert rewrite(TEXT, document("")) == document("")
+@rows(
+    ("new", "inside"),
+    [
+        (document("- New.\n"), "- New.\n"),
+        (f"# Reworded\n\n{BEGIN}\n- New.\n{END}\n", "- New.\n"),
+        ("- New.\n", "- New.\n"),
+        (f"{ABOVE}- New.\n{BELOW}", "- New.\n"),  # copies of what stands around the block are left out
+        (document(""), ""),
+    ],
+)
+def test_a_rewrite_changes_the_inside_of_the_block(new: str, inside: str) -> None:
+    assert rewrite(TEXT, new) == document(inside)
+    found = rewritten(Skill(text=TEXT), new)
+    assert found == (Skill(text=document(inside)) if inside else None)
     assert rewritten(Skill(text=TEXT), "") is None
 
 
@@ -140,40 +128,6 @@ def test_no_rewrite_changes_a_byte_outside_of_the_block(inside: list[str], new: 
     assert rewrite(changed, changed) == changed
 
 
-# the parts of a run that work on documents
-
-
-async def test_a_full_rewrite_makes_a_candidate_with_another_block() -> None:
-    made = Edit(op="rewrite", content=document("- New.\n"), cites=("a",))
-    candidate = await FullRewrite().apply(cast(Optimizer, None), Skill(text=TEXT), [made])
-    assert candidate.skill.text == document("- New.\n")
-    assert [one.fate for one in candidate.edits] == ["applied"]
-
-
-class Writer:
-    """An optimizer that writes the document anew."""
-
-    def __init__(self, document: str) -> None:
-        self.document = document
-
-    async def ask(self, prompt: str, sections: list[str], form: type[ReplyForm]) -> ReplyForm:
-        assert (prompt, len(sections)) == ("rewrite", 2)
-        return form.model_validate({"reasoning": "", "document": self.document, "left_out": [1]})
-
-
-async def test_suggestions_are_carried_out_in_the_block_and_nowhere_else() -> None:
-    writer = cast(Optimizer, Writer(f"# Reworded\n\n{BEGIN}\n- New.\n{END}\n"))
-    suggested = [Edit(op="clarify", content="Say it anew."), Edit(op="compress", content="Shorten the top.")]
-    candidate = await RewriteFromSuggestions().apply(writer, Skill(text=TEXT), suggested)
-    assert candidate.skill.text == document("- New.\n")
-    assert [one.fate for one in candidate.edits] == ["applied", "no_change"]
-
-
-def test_a_diff_of_two_nights_shows_the_block_only() -> None:
-    diff = unified_diff(TEXT, done(TEXT, edit("append", content="- Name the sum.")), "before", "after")
-    assert [line for line in diff.splitlines() if line.startswith(("+", "-"))][2:] == ["+- Name the sum."]
-
-
 def test_other_regions_beside_the_block_can_still_be_kept_by_the_program() -> None:
-    changed = Document.parse(TEXT).with_region("g", "- Guard that.").render()
+    changed = Document.parse(TEXT).with_region("g", "- Guard that.").text
     assert changed == TEXT.replace("Guard this", "Guard that")

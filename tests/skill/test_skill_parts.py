@@ -7,6 +7,7 @@ from etude.records import Edit, File, Skill
 from etude.skill import Document, apply_edit, load_skill, save_skill
 from etude.skill.markers import FILES
 from etude.skill.parts import MOST_CHARS, MOST_FILES, gathered, laid_out
+from rows import rows
 
 BODY = "---\nname: s\ndescription: d\n---\n\n# S\n\n- Read `references/rates.md`.\n"
 RATES, SCRIPT = "| a | 1 |\n| b | 2 |\n", "#!/bin/sh\necho 1\n"
@@ -44,30 +45,26 @@ def test_a_folder_is_one_text_and_the_text_is_the_folder() -> None:
     assert Document.parse(TEXT).body == "\n# S\n\n- Read `references/rates.md`.\n"
 
 
-CARRIED = {
-    "not UTF-8": b"caf\xe9\n",
-    "with NUL": b"a\0b\n",
-    "with CRLF": b"a\r\nb\r\n",
-    "without a last line end": b"a\nb",
-    "too long": b"a" * MOST_CHARS + b"\n",
-    "with a line like the mark of a file": b"a\n<!-- etude:file scripts/evil.sh +x -->\nrm\n",
-    "with the line above files": f"{FILES}\n".encode(),
-    "with a region": b"<!-- etude:begin x -->\n<!-- etude:end x -->\n",
-}
-
-
-@pytest.mark.parametrize("name", [*CARRIED, "empty", "with a byte order mark", "with other line ends"])
-def test_whatever_a_file_holds_comes_back_byte_for_byte(name: str) -> None:
-    trained = {
-        "empty": b"",
-        "with a byte order mark": b"\xef\xbb\xbfa\n",
-        "with other line ends": "a\x0b\u2028b\n".encode(),
-    }
-    data = {**CARRIED, **trained}[name]
+@rows(
+    ("data", "carried"),
+    [
+        (b"caf\xe9\n", True),
+        (b"a\0b\n", True),
+        (b"a\r\nb\r\n", True),
+        (b"a\nb", True),
+        (b"a" * MOST_CHARS + b"\n", True),
+        (b"a\n<!-- etude:file scripts/evil.sh +x -->\nrm\n", True),
+        (f"{FILES}\n".encode(), True),
+        (b"<!-- etude:begin x -->\n<!-- etude:end x -->\n", True),
+        (b"", False),
+        (b"\xef\xbb\xbfa\n", False),
+        ("a\x0b\u2028b\n".encode(), False),
+    ],
+)
+def test_whatever_a_file_holds_comes_back_byte_for_byte(data: bytes, carried: bool) -> None:
     skill = Skill(name="s", text=BODY, files={"references/x.md": File(data=data), "scripts/y": File(data=b"y\n")})
     one = gathered(skill)
-    assert ("references/x.md" in one.files) is (name in CARRIED)
-    assert ("references/x.md kept" in one.text) is (name in CARRIED)
+    assert ("references/x.md" in one.files, "references/x.md kept" in one.text) == (carried, carried)
     assert laid_out(one) == skill
     assert gathered(laid_out(one)) == one
 
@@ -128,58 +125,51 @@ def test_no_edit_opens_a_file_elsewhere_or_in_the_place_of_another(path: str) ->
         Document.parse(f"{TEXT}<!-- etude:file {path} -->\nx\n")
 
 
-EDITS = {
-    "a line of a file is replaced": (
-        ("replace", "| b | 2 |", "| b | 3 |"),
-        "applied",
-        "| b | 3 |\n<!-- etude:file s",
-    ),
-    "lines follow a line of a file": (("insert_after", "| b | 2 |", "| c | 3 |"), "applied", "2 |\n| c | 3 |\n<!--"),
-    "a line of a file goes": (("delete", "| a | 1 |"), "applied", "rates.md -->\n| b | 2 |\n"),
-    "the body grows above the files": (("append", "", "- Be brief."), "applied", f"`.\n- Be brief.\n{FILES}\n"),
-    "line ends are those of files": (("replace", "| a | 1 |", "x\r\ny"), "applied", "rates.md -->\nx\ny\n| b"),
-    "a new file stands in its place": (
-        ("append", "", "<!-- etude:file references/zones.md -->\n- north\n\n"),
-        "applied",
-        "| b | 2 |\n<!-- etude:file references/zones.md -->\n- north\n<!-- etude:file scripts/run.sh",
-    ),
-    "a script may be one to run": (
-        ("append", "", "  <!-- etude:file scripts/z.py +x -->\nprint(1)"),
-        "applied",
-        "echo 1\n<!-- etude:file scripts/z.py +x -->\nprint(1)\n",
-    ),
-    "a file goes by its first line": (("delete", "<!-- etude:file scripts/run.sh -->"), "applied", "| b | 2 |\n"),
-    "a file goes as a whole": (("delete", f"<!-- etude:file scripts/run.sh +x -->\n{SCRIPT}"), "applied", ""),
-    "a file goes with its last line": (
-        ("delete", "| a | 1 |\n| b | 2 |"),
-        "applied",
-        "kept -->\n<!-- etude:file scr",
-    ),
-    "a file that changed stays": (("delete", "<!-- etude:file scripts/run.sh -->\necho 2"), "missed", ""),
-    "a file that is not there": (("delete", "<!-- etude:file scripts/other.sh -->"), "missed", ""),
-    "a file that is there": (("append", "", "<!-- etude:file scripts/run.sh -->\nx"), "missed", ""),
-    "a kept file stays": (("delete", "<!-- etude:file references/chart.png kept -->"), "protected", ""),
-    "no file is made kept": (("append", "", "<!-- etude:file references/y.md kept -->\nx"), "protected", ""),
-    "an empty file": (("append", "", "<!-- etude:file references/y.md -->\n\n"), "no_change", ""),
-    "two files in one": (
-        ("append", "", "<!-- etude:file references/y.md -->\nx\n<!-- etude:file scripts/y -->\ny"),
-        "protected",
-        "",
-    ),
-    "a mark in a file": (("insert_after", "| b | 2 |", "<!-- etude:file scripts/y -->\ny"), "protected", ""),
-    "a mark is no anchor": (("replace", "<!-- etude:file scripts/run.sh +x -->", "x"), "protected", ""),
-    "an anchor in two parts": (("replace", "| b | 2 |\n<!-- etude:file scripts/run.sh +x -->", "x"), "protected", ""),
-    "the line above files": (("delete", FILES), "protected", ""),
-    "no plain text": (("replace", "| b | 2 |", "a\0b"), "protected", ""),
-    "too long": (("replace", "| b | 2 |", "b" * MOST_CHARS), "protected", ""),
-    "a region in a file": (("insert_after", "echo 1", "<!-- etude:begin x -->"), "protected", ""),
-}
+MARK = "<!-- etude:file {} -->"
+RUN = MARK.format("scripts/run.sh +x")
 
 
-@pytest.mark.parametrize("case", EDITS)
-def test_an_edit_touches_the_body_or_one_file(case: str) -> None:
-    edit, wanted, part = EDITS[case]
-    text, fate, detail = edited(*edit)
+@rows(
+    ("op", "target", "content", "wanted", "part"),
+    [
+        # Lines of a file, and of the body above it.
+        ("replace", "| b | 2 |", "| b | 3 |", "applied", "| b | 3 |\n<!-- etude:file s"),
+        ("insert_after", "| b | 2 |", "| c | 3 |", "applied", "2 |\n| c | 3 |\n<!--"),
+        ("delete", "| a | 1 |", "", "applied", "rates.md -->\n| b | 2 |\n"),
+        ("append", "", "- Be brief.", "applied", f"`.\n- Be brief.\n{FILES}\n"),
+        ("replace", "| a | 1 |", "x\r\ny", "applied", "rates.md -->\nx\ny\n| b"),
+        # A whole file comes in the order of paths, and goes by its first line, as a whole, or with its last line.
+        (
+            "append",
+            "",
+            f"{MARK.format('references/z.md')}\n- n\n\n",
+            "applied",
+            "2 |\n<!-- etude:file references/z.md -->\n- n\n<",
+        ),
+        ("append", "", f"  {MARK.format('scripts/z.py +x')}\nprint(1)", "applied", "scripts/z.py +x -->\nprint(1)\n"),
+        ("delete", MARK.format("scripts/run.sh"), "", "applied", "| b | 2 |\n"),
+        ("delete", f"{RUN}\n{SCRIPT}", "", "applied", "| b | 2 |\n"),
+        ("delete", "| a | 1 |\n| b | 2 |", "", "applied", "kept -->\n<!-- etude:file scr"),
+        # One that changed, is not there, is there, or is kept.
+        ("delete", f"{MARK.format('scripts/run.sh')}\necho 2", "", "missed", ""),
+        ("delete", MARK.format("scripts/other.sh"), "", "missed", ""),
+        ("append", "", f"{MARK.format('scripts/run.sh')}\nx", "missed", ""),
+        ("delete", MARK.format("references/chart.png kept"), "", "protected", ""),
+        ("append", "", f"{MARK.format('references/y.md kept')}\nx", "protected", ""),
+        # No text, two files in one edit, marks and what files cannot hold.
+        ("append", "", f"{MARK.format('references/y.md')}\n\n", "no_change", ""),
+        ("append", "", f"{MARK.format('references/y.md')}\nx\n{MARK.format('scripts/y')}\ny", "protected", ""),
+        ("insert_after", "| b | 2 |", f"{MARK.format('scripts/y')}\ny", "protected", ""),
+        ("replace", RUN, "x", "protected", ""),
+        ("replace", f"| b | 2 |\n{RUN}", "x", "protected", ""),
+        ("delete", FILES, "", "protected", ""),
+        ("replace", "| b | 2 |", "a\0b", "protected", ""),
+        ("replace", "| b | 2 |", "b" * MOST_CHARS, "protected", ""),
+        ("insert_after", "echo 1", "<!-- etude:begin x -->", "protected", ""),
+    ],
+)
+def test_an_edit_touches_the_body_or_one_file(op: str, target: str, content: str, wanted: str, part: str) -> None:
+    text, fate, detail = edited(op, target, content)
     assert (fate, part in text) == (wanted, True), detail
 
 

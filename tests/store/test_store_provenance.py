@@ -42,7 +42,7 @@ def test_an_edit_has_the_failures_it_cites_and_the_attempts_that_proved_it() -> 
 
 
 def test_guidance_answers_the_compared_tasks_that_failed() -> None:
-    guided = SKILL.with_text(Document.parse(SKILL.text).with_region("slow_update", "Slow down.").render())
+    guided = SKILL.with_text(Document.parse(SKILL.text).with_region("slow_update", "Slow down.").text)
     failed, changes = attempt("one", 0), Changes(SKILL)
     changes.tried([failed, attempt("two", 1)])
     made = Candidate(skill=guided, origin="slow_update")

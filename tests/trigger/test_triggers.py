@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -52,7 +53,7 @@ def folder_of_skills(place: Path) -> Path:
     rows = [
         {"id": 1, "prompt": "Bake me a cake", "expectations": ["there is a cake"]},
         {"id": 2, "prompt": "Sell my oven", "should_trigger": False},
-        {"id": 3, "prompt": "Mend the needle case", "expected_skill": "sew"},
+        {"id": 3, "prompt": "Mend the needle case", "expected_skill": ["sew"]},
         {"id": 4, "prompt": "Knit a hat", "expected_skill": "knit"},
     ]
     (place / "bake" / "evals" / "evals.json").write_text(json.dumps({"skill_name": "bake", "evals": rows}))
@@ -112,11 +113,11 @@ def test_a_table_has_a_row_for_each_skill_and_totals(tmp_path: Path) -> None:
     assert (rows["sew"].opened and rows["sew"].opened.n, rows["bake"].instead) == (2, {})
     assert (rows["swim"].opened, rows["swim"].false_openings) == (None, 1)
     assert not found.simulated
-
-
-def test_with_a_skill_under_test_only_that_one_counts(tmp_path: Path) -> None:
-    (row,) = measured(tmp_path, own="bake").skills
+    (row,) = measured(tmp_path, own="bake").skills  # with a skill under test only that one counts
     assert (row.opened and row.opened.n, row.quiet and row.quiet.n) == (2, 1)
+    env = TriggerEnvironment({}, SkillsAtHand(DESCRIPTIONS, own="bake"), LEXICAL)
+    made = [(ASKED[0], "bake"), (ASKED[0], "sew"), (ASKED[1], "swim"), (ASKED[1], "bake")]
+    assert [env.score(one.task, Trajectory(answer=opened)).hard for one, opened in made] == [1, 0, 1, 0]
 
 
 def test_a_chat_model_sees_the_list_and_is_not_asked_twice(tmp_path: Path) -> None:
@@ -134,25 +135,24 @@ def test_a_chat_model_sees_the_list_and_is_not_asked_twice(tmp_path: Path) -> No
     assert (again_found.calls_sent, again.requests, again_found.skills) == (0, [], found.skills)
 
 
-def test_a_reply_that_names_no_skill_opens_none_and_is_counted(tmp_path: Path) -> None:
-    found = measured(tmp_path, ScriptedModel(lambda request: "the oven skill"))
-    assert (found.unreadable, found.false_openings, found.opened and found.opened.mean) == (4, 0, 0.0)
-    assert (found.quiet and found.quiet.mean, max(found.right.values())) == (0.0, 0.0)  # that is no keeping quiet
-
-
 @pytest.mark.parametrize(
-    ("text", "finish", "opened"),
+    ("text", "finish", "right"),
     [
+        ("the oven skill", "stop", 0),  # and that is no keeping quiet
         ("<think>sew, or none?</think>bake", "stop", 3),
         ("<think>is it none?\nbake", "stop", 0),
         ("<think>is it none?\nnone", "length", 0),
+        ("bake", "refusal", 0),
         ("", "stop", 0),
     ],
 )
-def test_what_a_model_thought_names_no_skill(tmp_path: Path, text: str, finish: Any, opened: int) -> None:
+def test_a_reply_that_names_no_skill_opens_none_and_is_never_right(
+    tmp_path: Path, text: str, finish: Any, right: int
+) -> None:
     found = measured(tmp_path, ScriptedModel(lambda request: Reply(text=text, finish=finish)))
-    assert found.unreadable == (0 if opened else 4)
-    assert sum(found.right.values()) == opened
+    assert (found.unreadable, sum(found.right.values())) == (0 if right else 4, right)
+    quiet = [found.quiet, *(row.quiet for row in found.skills)]
+    assert right or (found.false_openings, {one.mean for one in quiet if one}) == (0, {0.0})
 
 
 def test_a_call_that_failed_is_no_score(tmp_path: Path) -> None:
@@ -184,10 +184,6 @@ def test_codex_cuts_all_descriptions_alike_and_leaves_out_what_does_not_fit() ->
     assert 300 < len(hidden) < 1000
 
 
-def test_a_whole_list_is_as_it_is() -> None:
-    assert shown(DESCRIPTIONS, "whole") == DESCRIPTIONS
-
-
 def test_a_ranking_without_a_shared_word_names_nothing() -> None:
     assert Ranking(DESCRIPTIONS).first("Großmutter") == ""
 
@@ -217,17 +213,15 @@ def test_a_description_stays_prose_of_a_limited_length(text: str, fault: str) ->
     assert fault in found if fault else not found
 
 
-def test_a_published_description_keeps_to_its_own_rule_in_any_language() -> None:
-    german = "Brot und Kuchen backen, Teig kneten, Hefe ansetzen: für alle Fragen rund um den Ofen."
-    assert Bounds.beside(german).fault(german) == ""
-
-
-def test_a_description_is_a_document_with_a_sentence_a_line() -> None:
+def test_descriptions_are_a_document_with_a_sentence_a_line_and_keep_to_their_own_rule_in_any_language() -> None:
     text = "Bake bread, e.g. rye.  Use when\nthere is dough! Not for cakes."
-    rule = described({"bake": text})
-    lines = rule.text({"bake": text})
-    assert lines.splitlines() == ["Bake bread, e.g. rye.", "Use when there is dough!", "Not for cakes."]
-    assert rule.read(lines) == {"bake": " ".join(text.split())}
+    german = "Brot und Kuchen backen, Teig kneten, Hefe ansetzen: für alle Fragen rund um den Ofen."
+    rule = described({"bake": text, "ofen": german})
+    lines = rule.text({"bake": text, "ofen": german})
+    said = ["Bake bread, e.g. rye.", "Use when there is dough!", "Not for cakes."]
+    assert lines.splitlines() == ["## bake", "", *said, "", "## ofen", "", german]
+    assert rule.read(lines) == {"bake": " ".join(text.split()), "ofen": german}
+    assert rule.bounds["ofen"].fault(german) == ""
 
 
 @pytest.mark.slow
@@ -312,6 +306,7 @@ def test_a_program_that_ran_out_of_time_before_it_opened_a_skill_has_no_score(
     [
         ("nowhere --lexical", "skill 'nowhere' does not exist"),
         (". --lexical", "is no skill and holds none"),
+        ("twins --lexical", "two skills in 'twins' are called 'bake': 'one' and 'two'"),
         ("skills/swim --lexical --among skills/swim", "holds no skill folders"),
         ("skills/swim --lexical --requests none.jsonl", "none.jsonl"),
         ("skills/swim --lexical --requests bad.jsonl", "it does not say which skill it needs"),
@@ -323,6 +318,8 @@ def test_what_cannot_be_measured_is_said_before_anything_is_asked(
     words: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder_of_skills(tmp_path / "skills")
+    for name in ("one", "two"):
+        shutil.copytree(tmp_path / "skills" / "bake", tmp_path / "twins" / name)
     (tmp_path / "bad.jsonl").write_text('{"prompt": "Swim"}\n')
     monkeypatch.chdir(tmp_path)
     assert main(["trigger", *words.split()]) == 2

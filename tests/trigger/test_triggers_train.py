@@ -1,7 +1,6 @@
 """Descriptions are trained by the search that trains skills, and by nothing else."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,28 +41,22 @@ REQUESTS = [
 BETTER = "Use it when the dough does not rise or rest."
 
 
-def optimizer(content: str) -> ScriptedModel:
-    """One that puts this in the place of the second sentence, for all failures that it is shown."""
+def optimizer(target: str, content: str) -> ScriptedModel:
+    """One that puts this in the place of a text, for all failures that it is shown."""
 
     def answer(request: ChatRequest) -> str:
         text = "\n".join(message.text for message in request.messages)
         cites = [part.partition('"')[0] for part in text.split('<attempt id="')[1:] if 'hard="0"' in part[:200]]
-        edit = {
-            "op": "replace",
-            "target": "It is about the kitchen.",
-            "content": content,
-            "reason": "r",
-            "cites": cites,
-        }
+        edit = {"op": "replace", "target": target, "content": content, "reason": "r", "cites": cites}
         return json.dumps({"reasoning": "r", "edits": [edit] if cites else []})
 
     return ScriptedModel(answer)
 
 
-def trained(folder: Path, content: str, requests: Sequence[Request] = REQUESTS, longest: int = 1024):
+def trained(folder: Path, content: str, longest: int = 1024):
     config = make_config({"run": {"folder": str(folder), "name": "t"}, "train": {"epochs": 2}})
-    config, given = training(config, split(requests, "bake"), SHELF, LEXICAL, {"bake": SKILL}, longest)
-    model = optimizer(content)
+    config, given = training(config, split(REQUESTS, "bake"), SHELF, LEXICAL, {"bake": SKILL}, longest)
+    model = optimizer("It is about the kitchen.", content)
     return Trainer(config, **{**given, "optimizer": model}).train(), model
 
 
@@ -76,7 +69,7 @@ def test_a_description_that_helps_is_found_and_shipped_and_the_rest_of_the_skill
     assert summary.test_gain.mean > 0.5
     # The optimizer is told what the document is, and what the skill itself says.
     asked = "\n".join(message.text for message in model.requests[0].messages)
-    assert "is the description of the skill 'bake'" in asked
+    assert "the description of each of 1 skills" in asked
     assert "The dough has to rest." in asked
     written = load_skill(write_skill(SKILL, found, tmp_path / "out"))
     assert written.text == SKILL.text.replace("It is about the kitchen.", BETTER)
@@ -144,22 +137,16 @@ def test_descriptions_of_a_folder_are_one_document_and_pay_for_each_other(tmp_pa
     config, given = training(config, split(REQUESTS, ""), replace(SHELF, own=""), LEXICAL, skills)
     text = given["skill"].text  # pyright: ignore
     new = text.replace("It is about the kitchen.", BETTER).replace("asks about the wind and the boat", "sails")
-    asked: list[str] = []
-
-    def answer(request: ChatRequest) -> str:
-        asked.append("\n".join(message.text for message in request.messages))
-        cites = [part.partition('"')[0] for part in asked[-1].split('<attempt id="')[1:] if 'hard="0"' in part[:200]]
-        edit = {"op": "replace", "target": text.strip(), "content": new, "reason": "r", "cites": cites}
-        return json.dumps({"reasoning": "r", "edits": [edit] if cites else []})
-
-    summary = Trainer(config, **{**given, "optimizer": ScriptedModel(answer)}).train()
+    model = optimizer(text.strip(), new)
+    summary = Trainer(config, **{**given, "optimizer": model}).train()
     found = trained_descriptions(summary, skills)
     assert found == {
         "bake": f"Use it when the user wants to bake. {BETTER}",
         "sew": SHELF.catalogue["sew"],
         "sail": "Use it when the user sails.",
     }
-    assert any("What 'bake' itself says:\n# Bread\n\nThe dough has to rest." in each for each in asked)
+    asked = "\n".join(message.text for request in model.requests for message in request.messages)
+    assert "What 'bake' itself says:\n# Bread\n\nThe dough has to rest." in asked
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.parsing.usage import UsageError
 from etude.cli.scaffold.asking import asks, chosen, yes
 from etude.cli.scaffold.data_files import find_files
-from etude.cli.scaffold.drafts import DRAFTS, Drafted, draft_tasks, most_calls, settings_of, write_drafts
+from etude.cli.scaffold.drafts import DRAFTS, Drafted, draft_tasks, heard_with, most_calls, settings_of, write_drafts
 from etude.cli.scaffold.forms.labels import OddLabel
 from etude.cli.scaffold.project_files import (
     check_free,
@@ -31,10 +31,12 @@ from etude.comparison import delivers
 from etude.config import load_config
 from etude.errors import DataError, SkillError
 from etude.programs.project_paths import agent_of
+from etude.readable import counted
 from etude.records import Skill
 from etude.registry import BUILT_IN
 from etude.skill import load_skill
 from etude.skill.folder import DOCUMENT, EVALS, evals_of, place_of, to_open
+from etude.sleep.state import Surroundings
 from etude.workbench import Given
 
 
@@ -124,12 +126,17 @@ def _drafted(args: argparse.Namespace, skill: Skill, folder: Path) -> Data | Non
     config = trusted(settings_of(args.optimizer, folder), args, ("target.model", "optimizer.model", "judge.model"))
     drafts, judged = most_calls(wanted)
     most = f"at most {drafts} questions for drafts and {judged} to try their criteria"
+    heard = heard_with(skill, Surroundings())
     output.note(f"asks {args.optimizer} {most}; a reply that cannot be read is asked for again")
+    if heard:
+        output.note(
+            f"shows it what was typed in {counted(len(heard), 'session')} here that opened the skill, without secrets"
+        )
     if asks(args) and not yes("ask? [Y/n]"):
         return None
 
     async def work(given: Given) -> Drafted:
-        return await draft_tasks(config, skill, wanted, given)
+        return await draft_tasks(config, skill, wanted, given, heard)
 
     with writing(folder):
         pass  # where nothing can be written nothing is asked

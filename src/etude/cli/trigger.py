@@ -28,7 +28,7 @@ from etude.readable import counted
 from etude.records import Skill
 from etude.records.summary import Interval, Summary
 from etude.skill import load_skill
-from etude.skill.folder import DOCUMENT
+from etude.skill.folder import DOCUMENT, skills_in
 from etude.trainer import Trainer
 from etude.workbench import Given
 
@@ -122,7 +122,7 @@ def _described(case: Case) -> dict[str, Skill]:
     if case.shelf.own:
         return {case.shelf.own: load_skill(case.place)}
     found = dict[str, Skill]()
-    for place in _folders(case.place):
+    for place in skills_in(case.place):
         with suppress(SkillError):
             name, description = read_entry(place / DOCUMENT)
             found |= {name: load_skill(place)} if description else {}
@@ -147,21 +147,17 @@ def case_of(args: argparse.Namespace) -> Case:
             f"{args.skill!r} is no skill and holds none", hint=f"each skill is a folder with a {DOCUMENT}"
         )
     own, description = read_entry(place / DOCUMENT) if alone else ("", "")
-    found = [*(of_skills([place]) if alone else of_skills(_folders(place), unread)), *of_files(args.requests)]
+    found = [*(of_skills([place]) if alone else of_skills(skills_in(place), unread)), *of_files(args.requests)]
     if alone:
         catalogue |= {own: description}
         if not description:
             raise SkillError(f"skill {own!r} has no description", hint="programs list a skill by it: write one")
-        found += near(of_skills(_folders(beside), unread), own, description, len(found))
+        found += near(of_skills(skills_in(beside), unread), own, description, len(found))
     catalogue |= listed
     asked = askable(found, catalogue)
     for note in (*(f"passed over: {problem}" for problem in dict.fromkeys(unread)), *asked.notes):
         output.note(note)
     return Case(SkillsAtHand(catalogue, args.list_as, own), asked.requests, place)
-
-
-def _folders(place: Path) -> list[Path]:
-    return [path.parent for path in sorted(place.glob(f"*/{DOCUMENT}"))]
 
 
 def _config(args: argparse.Namespace) -> TrainConfig:

@@ -103,7 +103,7 @@ async def aevaluate_skill(
             cut_off=sum(score.cut_off for scores in result.scores.values() for score in scores),
             calls_sent=bench.spend.totals().total_calls - before,
             test_openings=openings,
-            simulated=bench.simulated or result.simulated,
+            simulated=result.simulated,
             file=str(Path(bench.folder.path) / name),
         )
         bench.folder.write_json(name, evaluation.model_dump(mode="json", exclude={"calls_sent"}))

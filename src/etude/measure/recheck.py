@@ -1,6 +1,5 @@
 """Does a skill still help, on a model that has changed? As few attempts as decide it, with the skill and without."""
 
-import random
 from collections.abc import Mapping
 from typing import Literal, Unpack
 
@@ -12,7 +11,7 @@ from etude.errors import SkillError
 from etude.events import ATTEMPTING, StageFinished, StageStarted
 from etude.records import Record, Skill, Split, digest
 from etude.records.summary import Interval, ShipVerdict
-from etude.stages.evaluation import evaluate_race
+from etude.stages.evaluation import evaluate_race, shuffled
 from etude.stages.shared.contest import Claim, bounds
 from etude.workbench import Given, takes_given
 
@@ -77,10 +76,13 @@ async def arecheck_skill(
     """
     config = config.model_copy(update={"test": config.test.model_copy(update={"trials": 1, "enabled": False})})
     async with open_workbench(config, given, claim=False) as bench:
-        tasks, sent, skill = list(bench.split(split)), bench.spend.totals().total_calls, bench.skill
+        tasks, sent, skill = (
+            shuffled(bench.split(split), config.train.seed),
+            bench.spend.totals().total_calls,
+            bench.skill,
+        )
         if not delivers(skill):
             raise SkillError("the skill is empty", hint="give the skill that is to be checked")
-        random.Random(config.train.seed).shuffle(tasks)
         bench.emit(StageStarted(stage=ATTEMPTING[split], step=0, epoch=0, total=2 * len(tasks)))
         skills = Skill(text=""), skill
         ended, found = await evaluate_race(bench.rollout, skills, tasks, split, config.gate, Claim(margin))
@@ -103,7 +105,7 @@ async def arecheck_skill(
             before=before,
             change=None if clear is None else clear or "no clear change",
             calls_sent=bench.spend.totals().total_calls - sent,
-            simulated=bench.simulated or any(one.simulated for one in found),
+            simulated=any(one.simulated for one in found),
         )
         agent = digest(bench.rollout.agent.fingerprint())[:8]
         written = result.model_dump(mode="json", exclude={"calls_sent"})

@@ -4,11 +4,11 @@ Of twenty useless skills one passes a test at 5%. So verdicts are held over the 
 of the rows that have one, `WRONG` are wrong at most, on average.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from statistics import fmean
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
 from etude.build import open_workbench
 from etude.comparison import compare_on, open_test, telling
@@ -25,6 +25,9 @@ from etude.workbench import Given, MakeEnvironment, Workbench, takes_given
 WRONG = 0.10
 """Share of the verdicts of a table that may be wrong."""
 _NONE = Skill(text="")
+_UNFINISHED = "it was not finished"
+F = TypeVar("F")
+T = TypeVar("T", bound=Record)
 
 Worth = Literal["helps", "does not help", "not shown", "not measured"]
 
@@ -74,6 +77,11 @@ class SkillTable(Record):
     calls_sent: int
     """This time: 0 when the journal knew all answers."""
 
+    @property
+    def simulated(self) -> bool:
+        """Whether any row is."""
+        return any(row.simulated for row in self.rows)
+
 
 @takes_given
 async def acheck_suites(config: TrainConfig, suites: Sequence[Suite], **given: Unpack[Given]) -> list[Suite]:
@@ -106,57 +114,78 @@ def opened(config: TrainConfig, suite: Suite, trials: int, given: Given) -> Abst
     return open_workbench(config.model_copy(update={"test": test, "gate": gate}), given, claim=False)
 
 
+async def side_by_side(
+    config: TrainConfig,
+    suites: Sequence[Suite],
+    trials: int,
+    given: Given,
+    measure: Callable[[Workbench, Suite], Awaitable[F]],
+    table: Callable[[Mapping[str, F], Mapping[str, str], int], T],
+) -> T:
+    """Measure suites one after the other. The journal of one run has all facts, and its limits hold for all suites
+    together.
+
+    Args:
+        table: makes a table of what was found, of why others were not measured, and of how many calls were sent.
+
+    Raises:
+        StopRun: a budget is used up or an endpoint is dead; its `summary` is the table so far.
+        VoidStop, DataError: so many attempts errored that no suite could be measured.
+    """
+    found, problems, sent = dict[str, F](), {suite.name: suite.problem or _UNFINISHED for suite in suites}, 0
+    able = [suite for suite in suites if not suite.problem]
+    skills, failed = [suite.skill for suite in able], None
+    try:
+        for suite in able:
+            try:
+                async with opened(config, suite, trials, given) as bench:
+                    await open_test(bench, skills)  # all at once: a table opens the tests of all
+                    skills, before = [], bench.spend.totals().total_calls
+                    try:
+                        found[suite.name] = await measure(bench, suite)
+                    finally:
+                        sent += bench.spend.totals().total_calls - before
+            except (VoidStop, DataError) as error:  # of this suite alone
+                failed, problems[suite.name] = error, error.message
+    except StopRun as stop:
+        stop.summary = table(found, problems, sent)
+        raise
+    if failed and not found:
+        raise failed
+    return table(found, problems, sent)
+
+
 @takes_given
 async def ameasure_skills(
     config: TrainConfig, suites: Sequence[Suite], trials: int, margin: float | None = None, **given: Unpack[Given]
 ) -> SkillTable:
-    """Compare each skill with none on its tasks. The journal of one run has all facts, and its limits hold for all
-    suites together.
+    """Compare each skill with none on its tasks; errors as `side_by_side`.
 
     Args:
         suites: those of `acheck_suites`.
         trials: attempts at each task under both. p is that of the exact permutation test, on just these tasks.
         margin: makes it a recheck, with one trial, and is the smallest gain worth having, from 0 to below 1: each row
             is a race that ends once its verdict holds, whatever the others come to; p is 2 / the most that bets won.
-
-    Raises:
-        StopRun: a budget is used up or an endpoint is dead; its `summary` is the table so far.
-        VoidStop, DataError: so many attempts errored that no skill could be measured.
     """
-    able = [suite for suite in suites if not suite.problem]
-    skills, rows, sent = [suite.skill for suite in able], list[SkillRow](), 0
-    failed: VoidStop | DataError | None = None
+    able = sum(not suite.problem for suite in suites)
 
-    def table() -> SkillTable:
-        return SkillTable(rows=held(rows, len(able)), measurable=len(able), calls_sent=sent)
+    async def row(bench: Workbench, suite: Suite) -> SkillRow:
+        bench.emit(StageStarted(stage="test", step=0, epoch=0, total=2 * suite.tasks * trials))
+        if margin is None:
+            found = await _compared(bench, suite.name, trials)
+        else:
+            found = await _raced(bench, suite.name, Claim(margin, WRONG / 2 / able))
+        bench.emit(StageFinished(stage="test", step=0, note=suite.name))
+        return found
 
-    try:
-        for suite in suites:
-            if suite.problem:
-                rows.append(SkillRow(skill=suite.name, verdict="not measured", problem=suite.problem))
-                continue
-            try:
-                async with opened(config, suite, trials, given) as bench:
-                    await open_test(bench, skills)  # all at once: a table opens the tests of all
-                    skills, before = [], bench.spend.totals().total_calls
-                    bench.emit(StageStarted(stage="test", step=0, epoch=0, total=2 * suite.tasks * trials))
-                    try:
-                        if margin is None:
-                            rows.append(await _compared(bench, suite.name, trials))
-                        else:
-                            rows.append(await _raced(bench, suite.name, Claim(margin, WRONG / 2 / len(able))))
-                    finally:
-                        sent += bench.spend.totals().total_calls - before
-                    bench.emit(StageFinished(stage="test", step=0, note=suite.name))
-            except (VoidStop, DataError) as error:  # of this suite alone
-                failed = error
-                rows.append(SkillRow(skill=suite.name, verdict="not measured", problem=error.message))
-    except StopRun as stop:
-        stop.summary = table()
-        raise
-    if failed and not any(row.p is not None for row in rows):
-        raise failed
-    return table()
+    def table(found: Mapping[str, SkillRow], problems: Mapping[str, str], sent: int) -> SkillTable:
+        rows = [
+            found.get(one.name) or SkillRow(skill=one.name, verdict="not measured", problem=problems[one.name])
+            for one in suites
+        ]
+        return SkillTable(rows=held(rows, able), measurable=able, calls_sent=sent)
+
+    return await side_by_side(config, suites, trials, given, row, table)
 
 
 async def _compared(bench: Workbench, name: str, trials: int) -> SkillRow:

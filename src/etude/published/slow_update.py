@@ -40,5 +40,5 @@ async def slow_update(
     if document.learned is not None:
         rules = Edit(op="append", content=guidance)
         return Candidate(skill=revised(current, [rules]), origin="slow_update")
-    text = document.with_region(REGION, guidance).render()
+    text = document.with_region(REGION, guidance).text
     return Candidate(skill=current.with_text(text), origin="slow_update")

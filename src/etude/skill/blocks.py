@@ -11,7 +11,8 @@ from etude.skill.lines import lines_of
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,9}[.)])\s")
 _MARKS = re.compile(r"\s*(?:>\s*)*(?:(?:[-*+•]|\d+[.)])\s+)?(?:\[[ xX]\]\s+)?")
-_RULE = re.compile(r"\s*(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|=+|-+)")
+_RULE = re.compile(r"\s*(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,}|=+|-+|(?:</?[A-Za-z][\w-]*(?:\s[^<>]*)?>\s*)+)")
+"""Rules, and lines of tags alone: without one of a pair the other would stand open."""
 _BLANK = re.compile(r"[ \t]*(?:\r\n|\r|\n)")
 _BLANKS_AT_END = re.compile(r"(\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))+\Z")
 _CODE = re.compile(r"`|\$[^$]+\$|\\[(\[]|\w\(|\w_\w|[a-z][A-Z]|[=<>≤≥±×÷]|\w\s*[*/^]\s*\w")
@@ -49,7 +50,7 @@ class Part(NamedTuple):
 
 
 def parts_of(text: str) -> Iterator[Part]:
-    """What a text in Markdown is made of, in order. Rules and HTML comments are left out."""
+    """What a text in Markdown is made of, in order, without rules, HTML comments and lines of tags alone."""
     fences, comment, found, adjoins = Fences(), False, None, False
     for line in lines_of(text):
         code, bare = fences.read(line.text), line.text.strip()
@@ -72,7 +73,7 @@ def parts_of(text: str) -> Iterator[Part]:
 
 def blocks_of(text: str) -> list[Block]:
     """All blocks of a skill that edits may touch, in their order. An item has what is indented below it, a table all
-    of its rows. Headings, rules and HTML comments are in none. Raises SkillError: it cannot be read."""
+    of its rows. What `parts_of` leaves out, and headings, are in none. Raises SkillError: it cannot be read."""
     spans, found = Document.parse(text).editable_spans, list[Block]()
     section, last = 0, ""
     for part in parts_of(text):

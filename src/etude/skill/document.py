@@ -85,6 +85,7 @@ class Document:
     """A parsed SKILL.md or plain Markdown text. Made by `parse`; every change returns a new document."""
 
     text: str
+    """Byte for byte what was parsed."""
     front_matter: str
     """Everything up to and with the closing fence and its line end, a byte order mark too; '' when there is none."""
     meta: Mapping[str, Any] = field(compare=False)
@@ -98,7 +99,7 @@ class Document:
     @staticmethod
     @lru_cache(maxsize=128)  # a search reads the same few texts again and again
     def parse(text: str) -> "Document":
-        """Read a document. `Document.parse(text).render() == text` for every text that can be read.
+        """Read a document.
         Raises SkillError: the front matter is unclosed, no YAML or no mapping; or a region is unclosed, nested,
         closed before it begins or has a name that another region has; or a file has no path that it may have. Names
         the line, counted from 1."""
@@ -117,10 +118,6 @@ class Document:
         files = tuple(_files(text, lines[end + 1 :], first=end + 2))
         return Document(text, front_matter, meta, regions, lines[end].start, files)
 
-    def render(self) -> str:
-        """The text, byte for byte what was parsed."""
-        return self.text
-
     @property
     def body(self) -> str:
         """Everything after the front matter, regions included, without the files."""
@@ -128,12 +125,12 @@ class Document:
 
     @property
     def body_stop(self) -> int:
-        """Where the body ends in `render()`."""
+        """Where the body ends in `text`."""
         return len(self.text) if self.files_at is None else self.files_at
 
     @property
     def editable_spans(self) -> tuple[tuple[int, int], ...]:
-        """Starts and stops in `render()` that edits may touch: the inside of the `learned` block, or the body without
+        """Starts and stops in `text` that edits may touch: the inside of the `learned` block, or the body without
         its regions, and each file, where there is no such block. None is empty."""
         learned = self._find(LEARNED)
         spans = [learned.inner] if learned else [*self._between, *(file.inner for file in self.files)]
@@ -146,7 +143,7 @@ class Document:
 
     @property
     def learned_span(self) -> tuple[int, int] | None:
-        """Start and stop in `render()` of what is between the markers of the `learned` block; None without one. What
+        """Start and stop in `text` of what is between the markers of the `learned` block; None without one. What
         is there is empty or ends with a line end."""
         found = self._find(LEARNED)
         return found.inner if found else None

@@ -46,6 +46,11 @@ def to_open(skill: Skill) -> list[str]:
     return sorted(named | {f"{path.partition('/')[0]}/" for path in skill.files if "/" in path})
 
 
+def skills_in(folder: Path) -> list[Path]:
+    """The folders in a folder that are skills, sorted."""
+    return [path.parent for path in sorted(folder.glob(f"*/{DOCUMENT}"))]
+
+
 def has_provenance(skill: Path) -> bool:
     """Whether a skill was trained and exported: the reasons of its lines stand beside its document."""
     return (place_of(skill) / PROVENANCE).exists()
@@ -54,19 +59,17 @@ def has_provenance(skill: Path) -> bool:
 def initial_skill(run: Path) -> Skill | None:
     """The skill that a run began with, as its folder keeps it; None where it was not read from a path.
     Raises SkillError: it cannot be read."""
-    found = sorted((run / INITIAL).glob(f"*/{DOCUMENT}"))
-    return load_skill(found[0]) if found else None
+    return next((load_skill(place) for place in skills_in(run / INITIAL)), None)
 
 
 def best_skill(run: Path) -> Skill | None:
     """The skill in `best/` of a run, as the run last left it, however incomplete its front matter is; None where
     there is none."""
-    document = next(iter(sorted(run.glob(f"best/*/{DOCUMENT}"))), None)
-    if document is None:
-        return None
-    files = read_folder(document.parent)
-    skill = Skill(name=document.parent.name, text=files.pop(DOCUMENT).data.decode(), files=files)
-    return as_trained(run, skill)
+    for place in skills_in(run / "best"):
+        files = read_folder(place)
+        skill = Skill(name=place.name, text=files.pop(DOCUMENT).data.decode(), files=files)
+        return as_trained(run, skill)
+    return None
 
 
 def load_skill(path: Path | str | None) -> Skill:

@@ -1,13 +1,15 @@
 """`etude init --make-tasks`: tasks that the optimizer drafts from a skill."""
 
+import asyncio
 import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from small_night import Small
 
 from etude.cli.main import main
-from etude.cli.scaffold.drafts import COPIES, EMPTY, REPEATS, UNUSABLE, draft_tasks, settings_of
+from etude.cli.scaffold.drafts import COPIES, EMPTY, REPEATS, UNUSABLE, draft_tasks, heard_with, settings_of
 from etude.records import Reply, Usage
 from etude.simulation import SEED_SKILL
 from etude.skill import load_skill
@@ -16,6 +18,7 @@ from etude.testing import ScriptedModel
 Captured = pytest.CaptureFixture[str]
 INIT = ["init", "--skill", "small", "--target", "simulated:target", "--optimizer", "simulated:optimizer"]
 TRAIN = ["train", "--train.epochs", "1"]
+SECRET = "sk-proj-" + "a1B2" * 12
 LINE = "Write every amount with two digits after the point and the currency behind it."
 
 
@@ -96,3 +99,24 @@ async def test_code_leaves_out_what_would_show_nothing(here: Path) -> None:
     found = await draft_tasks(config, load_skill("small"), 9, {"optimizer": model, "judge": judge})
     assert [task.intent for task in found.tasks] == [drafts[0]["request"], "Write a bill for one table."]
     assert found.left_out == {REPEATS: 1, COPIES: 1, EMPTY: 3, UNUSABLE: 2}
+
+
+def test_what_users_typed_in_sessions_that_opened_the_skill_is_shown(sleeper: Small, capsys: Captured) -> None:
+    skill()
+    (opened, *_) = sorted((sleeper.home / ".claude").rglob("*.jsonl"))
+    told = [json.loads(line) for line in opened.read_text().splitlines()]
+    typed = next(each["message"]["content"] for each in told if each["type"] == "user")
+    shown = [{**each, "attributionSkill": f"plugin:{load_skill('small').name}"} for each in told]
+    opened.write_text("".join(f"{json.dumps(each)}\n" for each in shown).replace(typed, f"{typed} key {SECRET}"))
+    heard = heard_with(load_skill("small"), sleeper.around)
+    assert len(heard) == 1
+    model = ScriptedModel([said({"drafts": [asked("Add 4 and 5.", op="contains", arg="9")]})])
+    drafting = draft_tasks(
+        settings_of("simulated:optimizer", sleeper.project), load_skill("small"), 1, {"optimizer": model}, heard
+    )
+    asyncio.run(drafting)
+    (question,) = ("\n".join(message.text for message in request.messages) for request in model.requests)
+    assert " ".join(typed.split())[:40] in question
+    assert SECRET not in question
+    assert main([*INIT, "--make-tasks", "2", "--json"]) == 0
+    assert "shows it what was typed in 1 session here that opened the skill" in capsys.readouterr().err

@@ -4,45 +4,27 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from etude.cli.several.suites import suite_of
+from etude.cli.several.table import tabled
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
-from etude.cli.watch import watch
 from etude.config import TrainConfig
-from etude.errors import StopRun
 from etude.measure.audit.several import AuditRow, AuditTable, aaudit_suites
 from etude.measure.audit.suite import FAULTS, most_of_audit
-from etude.measure.several import acheck_suites
+from etude.measure.several import Suite
 from etude.readable import counted
 from etude.workbench import Given
 
 
 def audit_folder(args: argparse.Namespace, config: TrainConfig, folders: Sequence[Path]) -> int:
     """Audit each skill of a folder on its own tasks, and print the table; returns the exit code."""
-    suites = [suite_of(folder) for folder in folders]
 
-    async def work(given: Given) -> AuditTable:
-        checked = await acheck_suites(config, suites, **given)
-        most = most_of_audit(sum(suite.tasks for suite in checked))[0]
-        able = sum(not suite.problem for suite in checked)
+    async def work(suites: Sequence[Suite], given: Given) -> AuditTable:
+        most = most_of_audit(sum(suite.tasks for suite in suites))[0]
+        able = sum(not suite.problem for suite in suites)
         output.note(f"{counted(able, 'skill')}: at most {most:,} attempts of the target")
-        return await aaudit_suites(config, checked, **given)
+        return await aaudit_suites(config, suites, **given)
 
-    try:
-        table = watch(work, args.command)
-    except StopRun as stop:
-        if not isinstance(stop.summary, AuditTable):
-            raise
-        _print(stop.summary, args.json)
-        output.tell(stop)
-        return stop.exit_code
-    _print(table, args.json)
-    return 0
-
-
-def _print(table: AuditTable, as_json: bool) -> None:
-    found = table.model_dump(mode="json")
-    output.measured(found, _lines(table), as_json=as_json, simulated=table.simulated)
+    return tabled(args, config, folders, work, _lines)
 
 
 def _lines(table: AuditTable) -> Iterator[str]:

@@ -9,9 +9,12 @@ from etude.cli.settings import read_settings
 from etude.cli.terminal import output
 from etude.cli.watch import watch
 from etude.measure.pruning.prune import Fate, Pruned, aprune_skill
+from etude.readable import counted
 from etude.records import brief
 from etude.workbench import Given
 
+_SHOWN = 30
+"""Most blocks that go which are listed."""
 _KEPT: dict[Fate, str] = {
     "needed": "a task fails without them",
     "code": "not tested: code, names of functions, formulas (--code tests them)",
@@ -38,14 +41,18 @@ def run(args: argparse.Namespace) -> int:
 
 def _lines(result: Pruned) -> Iterator[str]:
     count = Counter(block.fate for block in result.blocks)
-    for block in result.blocks:
-        if block.fate == "gone":
-            yield f"- {brief(' '.join(block.text.split()), 70)}"
-            yield f"    {block.passed} attempts at {block.tasks} tasks passed without it"
+    gone = [block for block in result.blocks if block.fate == "gone"]
+    for block in gone[:_SHOWN]:
+        yield f"- {brief(' '.join(block.text.split()), 70)}"
+        yield f"    {block.passed} attempts at {block.tasks} tasks passed without it"
+    if len(gone) > _SHOWN:
+        yield f"and {len(gone) - _SHOWN:,} more, in prune.diff and prune.json"
     yield f"tokens      {result.before:,} -> {result.after:,}; {count['gone']} of {len(result.blocks)} blocks go"
     for fate, why in _KEPT.items():
         if count[fate]:
             yield f"stay        {count[fate]}: {why}"
+    if result.files:
+        yield f"stay        {counted(result.files, 'file')} of the skill: files are not tested"
     yield f"tasks       {result.witnesses} pass with the whole skill" + _named("; these never did", result.blind)
     for what, names in (("lost", result.lost), ("too noisy", result.noisy)):
         if names:

@@ -3,6 +3,7 @@ is asked to do one before a person has looked."""
 
 import asyncio
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -20,9 +21,13 @@ from etude.envs.scorers.checks import Checks
 from etude.envs.scorers.checks_operators import Op, as_check
 from etude.errors import BoundaryError, EtudeError, UnusableReply
 from etude.models.wrappers.structured import advice
+from etude.prompts.cuts import cut_middle
 from etude.records import Skill, Task
+from etude.sleep.state import Surroundings
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask, task_id
+from etude.sleep.transcripts.harvest import SessionQuery, harvest
+from etude.sleep.transcripts.sources import sources_named
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.own_words import OwnWords
 from etude.stages.shared.render import fence
@@ -36,6 +41,10 @@ _BATCH = 10
 _ROUNDS = 3
 """Replies for each batch that is wanted: of the simulated optimizer's drafts of dates, whose wordings are few, half
 repeat each other."""
+_HEARD = 10
+"""Sessions that are shown, the latest ones."""
+_HEARD_TURNS, _HEARD_CHARS = 5, 1_000
+"""Most of what the user typed in a session, and of each."""
 UNUSABLE = "it has no criteria, or a check that cannot be used"
 COPIES = "it copies the skill"
 EMPTY = "an answer with nothing in it passes"
@@ -100,8 +109,25 @@ def settings_of(optimizer: str, folder: Path) -> TrainConfig:
     return config.model_copy(update={"target": model, "targets": (), "judge": model})
 
 
-async def draft_tasks(config: TrainConfig, skill: Skill, wanted: int, given: Given) -> Drafted:
+def heard_with(skill: Skill, around: Surroundings) -> list[str]:
+    """What users typed in sessions of the current folder whose agent opened the skill, without secrets: a text for
+    each, the latest first."""
+    asked = SessionQuery(now=around.now(), scope=os.path.realpath(os.curdir))
+    found = harvest(sources_named(()), None, asked, home=around.home, environ=around.environ).taken
+    return [
+        "\n".join(f"- {cut_middle(' '.join(turn.prompt.split()), _HEARD_CHARS)}" for turn in one.turns[:_HEARD_TURNS])
+        for one in reversed(found)
+        if skill.name in [name.rpartition(":")[2] for name in one.skills]  # `plugin:skill` where a plugin brings it
+    ][:_HEARD]
+
+
+async def draft_tasks(
+    config: TrainConfig, skill: Skill, wanted: int, given: Given, heard: Sequence[str] = ()
+) -> Drafted:
     """Ask for drafts until there are as many as wanted, a round brings none, or the rounds are over.
+
+    Args:
+        heard: what users asked of agents that had the skill, as `heard_with` has it.
 
     Raises:
         EtudeError: no draft could be used.
@@ -113,7 +139,7 @@ async def draft_tasks(config: TrainConfig, skill: Skill, wanted: int, given: Giv
     async with open_workbench(config, {**given, **parts}, claim=False) as bench:
         for _ in range(most_calls(wanted)[0]):
             try:
-                replies = await _asked(bench.optimizer(), skill, min(_BATCH, wanted - len(kept)), kept)
+                replies = await _asked(bench.optimizer(), (skill.text, heard), min(_BATCH, wanted - len(kept)), kept)
             except UnusableReply:
                 if not kept:
                     raise
@@ -132,12 +158,14 @@ async def draft_tasks(config: TrainConfig, skill: Skill, wanted: int, given: Giv
 
 
 async def _asked(
-    optimizer: Optimizer, skill: Skill, count: int, known: Iterable[MinedTask]
+    optimizer: Optimizer, source: tuple[str, Sequence[str]], count: int, known: Iterable[MinedTask]
 ) -> tuple[_DraftReply, ...]:
+    skill, heard = source
     requests = "\n".join(f"- {' '.join(task.intent.split())}" for task in known)
     sections = [
         f"# Tasks wanted: {count}",
-        fence("skill", skill.text),
+        fence("skill", skill),
+        fence("sessions", "\n\n".join(heard)) if heard else "",
         fence("requests", requests) if requests else "",
     ]
     return (await optimizer.ask("draft_tasks", sections, _DraftsReply)).drafts[:count]

@@ -9,13 +9,12 @@ from etude.errors import InputError
 from etude.measure.compare import need_untrained
 from etude.measure.several import Suite
 from etude.skill import load_skill
-from etude.skill.folder import DOCUMENT, EVALS, evals_of, has_provenance
+from etude.skill.folder import DOCUMENT, EVALS, evals_of, has_provenance, skills_in
 
 
 def folders_in(place: str) -> list[Path]:
     """The skill folders in a folder; none where it is a skill itself."""
-    alone = Path(place, DOCUMENT).exists()
-    return [] if alone or not place else [path.parent for path in sorted(Path(place).glob(f"*/{DOCUMENT}"))]
+    return [] if not place or Path(place, DOCUMENT).exists() else skills_in(Path(place))
 
 
 def suite_of(folder: Path) -> Suite:

@@ -1,8 +1,9 @@
-"""`etude evaluate` and `etude recheck` of a folder of skills."""
+"""A folder of skills as a table: `etude evaluate` and `etude recheck`, and what `etude audit` shares with them."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar, cast
 
 from etude.cli.parsing.usage import UsageError
 from etude.cli.several.suites import folders_in, suite_of
@@ -11,9 +12,12 @@ from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.config import TrainConfig
 from etude.errors import StopRun
+from etude.measure.audit.several import AuditTable
 from etude.measure.several import WRONG, SkillRow, SkillTable, Suite, acheck_suites, ameasure_skills
 from etude.readable import counted
 from etude.workbench import Given
+
+T = TypeVar("T", SkillTable, AuditTable)
 
 _COLUMNS = ("skill", "verdict", "without", "with", "difference", "p", "n", "errors")
 
@@ -37,22 +41,42 @@ def measure_folder(
     args: argparse.Namespace, config: TrainConfig, folders: Sequence[Path], trials: int, margin: float | None = None
 ) -> int:
     """Measure each skill of a folder on its own tasks, and print the table; returns the exit code."""
-    suites = [suite_of(folder) for folder in folders]
 
-    async def work(given: Given) -> SkillTable:
-        checked = await acheck_suites(config, suites, **given)
-        output.note(bound(config, checked, trials))
-        return await ameasure_skills(config, checked, trials, margin, **given)
+    async def work(suites: Sequence[Suite], given: Given) -> SkillTable:
+        output.note(bound(config, suites, trials))
+        return await ameasure_skills(config, suites, trials, margin, **given)
+
+    return tabled(args, config, folders, work, _lines)
+
+
+def tabled(
+    args: argparse.Namespace,
+    config: TrainConfig,
+    folders: Sequence[Path],
+    work: Callable[[Sequence[Suite], Given], Awaitable[T]],
+    lines: Callable[[T], Iterable[str]],
+) -> int:
+    """Print the table that comes of work on the suites of these skills, or what there is of it when a limit ends it;
+    returns the exit code."""
+    found, stopped = [suite_of(folder) for folder in folders], None
+
+    async def checked(given: Given) -> T:
+        return await work(await acheck_suites(config, found, **given), given)
 
     try:
-        _print(watch(work, args.command), args.json)
+        table = watch(checked, args.command)
     except StopRun as stop:
-        if not isinstance(stop.summary, SkillTable):
+        if stop.summary is None:
             raise
-        _print(stop.summary, args.json, stop)
-        output.tell(stop)
-        return stop.exit_code
-    return 0
+        table, stopped = cast(T, stop.summary), stop
+    if args.json:
+        ended = stopped and {"error": stopped.message, "hint": stopped.hint, "exit_code": stopped.exit_code}
+        output.json_result({**table.model_dump(mode="json"), **(ended or {})})
+    else:
+        output.lines(lines(table), simulated=table.simulated)
+    if stopped:
+        output.tell(stopped)
+    return stopped.exit_code if stopped else 0
 
 
 def bound(config: TrainConfig, suites: Sequence[Suite], trials: int = 1) -> str:
@@ -63,15 +87,6 @@ def bound(config: TrainConfig, suites: Sequence[Suite], trials: int = 1) -> str:
     judged = " and at most one of the judge" if config.judge is not None else ""
     some = f"{counted(len(counts), 'skill')} with {counted(sum(counts), 'task')}"
     return f"{some}: at most {most:,} attempts{calls}{judged}"
-
-
-def _print(table: SkillTable, as_json: bool, stop: StopRun | None = None) -> None:
-    """With what ended it early."""
-    if as_json:
-        ended = {} if stop is None else {"error": stop.message, "hint": stop.hint, "exit_code": stop.exit_code}
-        output.json_result({**table.model_dump(mode="json"), **ended})
-    else:
-        output.lines(_lines(table), simulated=any(row.simulated for row in table.rows))
 
 
 def _lines(table: SkillTable) -> Iterator[str]:

@@ -134,15 +134,15 @@ async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpac
         await work.attempt()
         await work.look()
         tried, findings = work.tried, tuple(work.findings())
-        firsts, named = [each.scores for each in tried.values()], {each.task for each in findings}
+        named = {each.task for each in findings}
         audit = Audit(
             skill=bench.skill.name,
             hash=bench.skill.hash,
             target=", ".join(model.name for place, model in bench.models.items() if role_of(place) == "target"),
             split=split,
             tasks=len(work.tasks),
-            judged=len(firsts),
-            passed={name: sum(scores[name][0].hard >= 1 for scores in firsts) for name in VERSIONS},
+            judged=len(tried),
+            passed=work.passed,
             attempts=sum(len(each) for made in work.made for each in made.scores.values()),
             findings=findings,
             undecided=tuple(name for name, each in tried.items() if each.looks and name not in named),
@@ -150,7 +150,7 @@ async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpac
             unscored=work.unscored,
             test_openings=openings,
             calls_sent=bench.spend.totals().total_calls - sent,
-            simulated=bench.simulated or any(made.simulated for made in work.made),
+            simulated=any(made.simulated for made in work.made),
             answers=tuple(work.answers),
             scoring=bench.rollout.env.fingerprint(),
         )
@@ -187,6 +187,12 @@ class Auditing:
                 first = [each[0].value(gate.metric, gate.mixed_weight) for each in scores.values()]
                 found[name] = Tried(scores, max(first) - min(first))
         return found
+
+    @property
+    def passed(self) -> dict[str, int]:
+        """By version, how many of these tasks passed in its first attempt."""
+        firsts = [each.scores for each in self.tried.values()]
+        return {name: sum(scores[name][0].hard >= 1 for scores in firsts) for name in VERSIONS}
 
     async def attempt(self) -> None:
         """All tasks with all versions, then those again on which these look alike."""

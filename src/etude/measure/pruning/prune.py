@@ -62,6 +62,8 @@ class Pruned(Record):
     """Tasks that were given up for `allow_loss`."""
     noisy: tuple[str, ...]
     """Tasks that were given up, as they do not say what they need."""
+    files: int
+    """Files of the skill: they are not tested, and stay."""
     change: Interval
     """Mean score with the pruned skill minus that with the whole one, an attempt each at every task."""
     verdict: ShipVerdict
@@ -177,11 +179,12 @@ class _Pruning:
             blind=tuple(name for name in self.tasks if name not in search.tasks),
             lost=tuple(lost),
             noisy=tuple(search.given_up),
+            files=len(self.skill.files),
             change=verdict.difference,
             verdict=verdict.verdict,
             attempts=len(self.made),
             calls_sent=0,
-            simulated=self.bench.simulated or any(each.simulated for _, each in self.made),
+            simulated=any(each.simulated for _, each in self.made),
             file="",
         )
         return result, self.skill.with_text(text)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from etude.errors import SkillError
 from etude.skill.document import Document
-from etude.skill.folder import DOCUMENT
+from etude.skill.folder import DOCUMENT, skills_in
 
 Catalogue = Mapping[str, str]
 """Name of a skill to its description, in one line."""
@@ -34,18 +34,21 @@ def read_catalogue(folder: Path, unread: list[str] | None = None) -> dict[str, s
     Raises:
         SkillError: one cannot be read, or two have one name.
     """
-    found: dict[str, str] = {}
-    for path in sorted(folder.glob(f"*/{DOCUMENT}")):
+    found, places = dict[str, str](), dict[str, str]()
+    for place in skills_in(folder):
         try:
-            name, description = read_entry(path)
+            name, description = read_entry(place / DOCUMENT)
         except SkillError as error:
             if unread is None:
                 raise
             unread.append(error.message)
             continue
         if name in found:
-            raise SkillError(f"two skills in {str(folder)!r} are called {name!r}", hint="give each a name of its own")
-        found[name] = description
+            raise SkillError(
+                f"two skills in {str(folder)!r} are called {name!r}: {places[name]!r} and {place.name!r}",
+                hint="give each a name of its own",
+            )
+        found[name], places[name] = description, place.name
     return found
 
 

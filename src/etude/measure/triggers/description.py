@@ -80,29 +80,26 @@ class Described(NamedTuple):
 
     def text(self, catalogue: Mapping[str, str]) -> str:
         """The document: below each name its description, a sentence a line, so that edits can add, replace and delete
-        them. One description has no name above it."""
+        them."""
         lines = {name: "\n".join(_SENTENCE.split(one_line(catalogue[name]))) for name in self.bounds}
-        parts = lines.values() if len(lines) == 1 else (f"## {name}\n\n{text}\n" for name, text in lines.items())
-        return "\n".join(parts).rstrip("\n") + "\n"
+        return "\n".join(f"## {name}\n\n{text}\n" for name, text in lines.items())
 
     def read(self, text: str) -> dict[str, str]:
         """The descriptions of a document."""
-        _, *parts = ["", *self.bounds, text] if len(self.bounds) == 1 else _NAME.split(text)
+        _, *parts = _NAME.split(text)
         return {name: one_line(part) for name, part in zip(parts[::2], parts[1::2], strict=True)}
 
     def fault(self, found: Mapping[str, str]) -> str:
         """What is wrong with the descriptions, for the optimizer to read; empty if nothing is."""
         if list(found) != list(self.bounds):
             return "the headings are the names of the skills: each has to stay as it is"
-        if wrong := next((f"{name}: {said}" for name, each in found.items() if (said := self._said(name, each))), ""):
-            return wrong
+        for name, text in found.items():
+            if wrong := self.bounds[name].fault(text):
+                return f"{name}: {wrong}"
         size = sum(map(len, found.values()))
         if size > self.longest:
             return f"all descriptions have {size:,} characters, at most {self.longest:,} are allowed"
         return ""
-
-    def _said(self, name: str, text: str) -> str:
-        return self.bounds[name].fault(text)
 
 
 def described(published: Mapping[str, str], longest: int = LONGEST) -> Described:

@@ -114,7 +114,7 @@ async def ameasure_triggers(
         unreadable=sum(bool(attempt.trajectory.failure) for attempt in attempts),
         voids=result.voids,
         calls_sent=result.calls_sent,
-        simulated=result.simulated and by.name != LEXICAL.name,
+        simulated=result.simulated,
         file=result.file,
     )
 

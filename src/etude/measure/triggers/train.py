@@ -26,21 +26,13 @@ FEWEST = 5
 _RATIO = (0.3, 0.3, 0.4)
 """Both first parts are trained on: requests are few, and what is held out decides."""
 _SHOWN_BODY = 1_200
-"""Characters of the skill's own text that the optimizer reads: it is shown 2,000 of what an agent is told. Where
-several are trained, it stands with each request that fails for want of it."""
-_ONE = """\
-The document is the description of the skill {name!r}: all that an agent sees of it, beside the descriptions of
-{others} other skills, when it decides which one to open for a request. It has a sentence in each line, and is shown
-as one paragraph. Make it say for which requests this skill is right, and for which it is not. At most {most:,}
-characters, in whole sentences: a list of key words is refused. What the skill itself says:
-
-{body}"""
-_ALL = """\
-The document has the descriptions of {count} skills, each below the name of its skill: all that an agent sees of them,
-beside {others} further ones, when it decides which one to open for a request. A description has a sentence in each
-line, and is shown as one paragraph. Make each say for which requests its skill is right; what one says more may take
-requests from another. Names stay. At most {longest:,} characters each and {most:,} together, in whole sentences: a
-list of key words is refused."""
+"""Characters of a skill's own text that stand with each request that fails for want of it."""
+_TOLD = """\
+The document has the description of each of {count} skills below its name: all that an agent sees of them, beside
+{others} further ones, when it decides which one to open for a request. A description has a sentence in each line, and
+is shown as one paragraph. Make it say for which requests its skill is right, and for which it is not; what one says
+more may take requests from another. Names stay. At most {longest:,} characters each and {most:,} together, in whole
+sentences: a list of key words is refused."""
 
 
 def split(requests: Sequence[Request], own: str) -> dict[Split, list[Request]]:
@@ -78,10 +70,7 @@ def training(
     if fault := trained.fault(published):
         raise SkillError(f"skill {fault}", hint="shorten it by hand first")
     others = len(shelf.catalogue) - len(skills)
-    told = _ALL.format(count=len(skills), others=others, longest=longest, most=trained.longest)
-    if len(skills) == 1:
-        (own, body), bodies = *bodies.items(), dict[str, str]()
-        told = _ONE.format(name=own, others=others, most=longest, body=body)
+    told = _TOLD.format(count=len(skills), others=others, longest=longest, most=trained.longest)
     document = Skill(name=shelf.own or "skills", text=trained.text(published))
     room = max(trained.longest, len(document.text))
     update = {

@@ -84,7 +84,7 @@ def rewritten(skill: Skill, text: str) -> Skill | None:
     document = Document.parse(skill.text).with_editable(text)
     if not any(document.text[start:stop].strip() for start, stop in document.editable_spans):
         return None
-    return skill.with_text(document.render())
+    return skill.with_text(document.text)
 
 
 def _not_made(edits: Sequence[Edit], why: str) -> tuple[AppliedEdit, ...]:

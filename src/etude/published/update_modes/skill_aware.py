@@ -34,4 +34,4 @@ class SkillAware(InPlace):
         if 0 < self._limit < len(reminders_in(document)):
             document, compressed = await consolidate(optimizer, document)
             fates += compressed
-        return candidate.model_copy(update={"skill": skill.with_text(document.render()), "edits": fates})
+        return candidate.model_copy(update={"skill": skill.with_text(document.text), "edits": fates})

@@ -182,10 +182,10 @@ class _Work:
         document = Document.parse(text)
         if document.learned or all(one.had_block for one in history):
             return text.encode(), ()
-        bare = document.without_region(LEARNED).render()
+        bare = document.without_region(LEARNED).text
         for one in reversed(history):
             # A line end or blank lines may have come and gone with the block.
-            if not one.had_block and opened(one.live).without_region(LEARNED).render() == bare:
+            if not one.had_block and opened(one.live).without_region(LEARNED).text == bare:
                 return one.live.data, one.made
         return bare.encode(), ()
 

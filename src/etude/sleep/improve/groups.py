@@ -124,7 +124,7 @@ def kept_from_models(block: str) -> frozenset[int]:
 def _sent(live: LiveDocument) -> str:
     """What models are sent of a document: without secrets, and the rules of its block byte for byte or not at all."""
     document = opened(live)
-    text, span = document.render(), document.learned_span
+    text, span = document.text, document.learned_span
     assert span is not None
     block = text[slice(*span)]
     kept = kept_from_models(block)

@@ -118,8 +118,8 @@ def requests(table: Table, skill: str) -> list[Request]:
     found: list[Request] = []
     for row in table.rows:
         text, columns = _request(row, table, asked), row.columns
-        named = [columns.get("expected_skill") or skill, *_texts(columns.get("acceptable_skills"))]
-        needs = () if _quiet(columns) else tuple(dict.fromkeys(str(name) for name in named if name))
+        named = [*(_texts(columns.get("expected_skill")) or [skill]), *_texts(columns.get("acceptable_skills"))]
+        needs = () if _quiet(columns) else tuple(dict.fromkeys(name for name in named if name))
         if not needs and not _quiet(columns):
             raise DataError(f"{row.place}: it does not say which skill it needs", hint='add "expected_skill"')
         found.append(Request(id=row.place, text=text, needs=needs, quiet="" if needs else skill))
