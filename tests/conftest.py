@@ -2,6 +2,7 @@ import functools
 import gc
 import os
 import ssl
+import sys
 from collections.abc import Generator, Iterator
 
 import httpcore2
@@ -15,6 +16,10 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
+        if (
+            "hypothesis" in sys.modules
+        ):  # when it is imported, it asks who knows an object, and frozen ones are not told
+            gc.freeze()
         gc.enable()
 
 
