@@ -134,7 +134,7 @@ def _search(dice: random.Random, noise: float, helped: float, tasks: int) -> boo
         race = Race(current)
         for index, value in enumerate(candidate):
             race.add(index, value)
-        if race.full_verdict().accepted and all(new >= old for old, new in zip(current, candidate, strict=True)):
+        if race.verdict().accepted and all(new >= old for old, new in zip(current, candidate, strict=True)):
             current, accepted = candidate, True
     return accepted
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import JsonValue
 from pydantic_core import PydanticUndefined
-from reference_records import GENERATED, about, run_folder_page
+from reference_records import GENERATED, about, fields_of, run_folder_page
 
 import etude
 from etude import errors
@@ -80,8 +80,9 @@ def default_of(field: Any, name: str, given: Section | None) -> str:
 def rows(section: type[Section], prefix: str, given: Section | None = None) -> list[str]:
     """One row of a table for each key, those of sections within it included."""
     found: list[str] = []
+    meanings = dict(fields_of(section))
     for name, field in section.model_fields.items():
-        meaning = " ".join((field.description or "").split()).replace("|", "\\|").replace("<", "&lt;")
+        meaning = meanings[name].replace("|", "\\|").replace("<", "&lt;")
         free = " †" if name in section.free else ""
         default = default_of(field, name, given)
         kind = type_name(field.annotation)
@@ -138,7 +139,7 @@ def section_text(name: str, section: type[Section]) -> str:
     """What one section of the settings is about, and its keys."""
     field = TrainConfig.model_fields[name]
     free = " *All of it may change when a run is resumed.*" if name in TrainConfig.free - {"targets"} else ""
-    text = f"\n## {name}\n\n{field.description}{free}\n\n"
+    text = f"\n## {name}\n\n{dict(fields_of(TrainConfig))[name]}{free}\n\n"
     lines = rows(section, f"{name}.", field.default)
     if name == "prices":
         return f"{text}The keys of a model are those of `target.price`.\n"

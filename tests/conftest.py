@@ -1,6 +1,11 @@
+import functools
 import gc
+import os
+import ssl
+import sys
 from collections.abc import Generator, Iterator
 
+import httpcore2
 import pytest
 
 
@@ -11,6 +16,10 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
+        if (
+            "hypothesis" in sys.modules
+        ):  # when it is imported, it asks who knows an object, and frozen ones are not told
+            gc.freeze()
         gc.enable()
 
 
@@ -19,4 +28,18 @@ def state_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What tests trust is remembered in a folder of theirs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates_read_once() -> Iterator[None]:
+    """Each client of a server reads all certificates of the machine, which takes longer than most tests."""
+    read = httpcore2.default_ssl_context
+    kept = functools.cache(lambda *wanted: read(_trust_env=wanted[-1]))
+
+    def context(*, _trust_env: bool = True) -> ssl.SSLContext:
+        return kept(*map(os.environ.get, ("SSL_CERT_FILE", "SSL_CERT_DIR")), _trust_env)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(httpcore2, "default_ssl_context", context)
         yield

@@ -13,9 +13,9 @@ from etude import ListEnvironment, Skill, Trainer
 from etude.simulation import SEED_SKILL, make_tasks
 tasks = make_tasks("counting", 12, seed=1)
 env = ListEnvironment(train=tasks[:4], val=tasks[4:8], test=tasks[8:], scorer="exact")
-config = {"train": {"epochs": 1}, "run": {"folder": sys.argv[1], "name": "first"}}
-given = {"progress": False} if sys.argv[2] == "silent" else {}
-print(Trainer(config, env=env, skill=Skill(text=SEED_SKILL), **given).train())
+for name, given in (("silent", {"progress": False}), ("shown", {})):
+    config = {"train": {"epochs": 1}, "run": {"folder": sys.argv[1], "name": name}}
+    print(Trainer(config, env=env, skill=Skill(text=SEED_SKILL), **given).train())
 """
 
 
@@ -37,14 +37,13 @@ def run(*words: str) -> str:
 
 
 def test_at_a_terminal_progress_is_shown_unless_it_is_switched_off(tmp_path: Path) -> None:
-    shown = run(str(tmp_path / "a"), "")
-    assert "starting run 'first' in" in shown
+    silent, _, shown = run(str(tmp_path)).partition("\n")
+    assert silent.startswith("<Summary 'silent': ")
+    assert "starting run 'shown' in" in shown
     assert "step 1 " in shown
-    assert re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).splitlines()[-1].startswith("<Summary 'first': test ")
-    (line,) = run(str(tmp_path / "b"), "silent").splitlines()
-    assert line.startswith("<Summary 'first': ")
+    assert re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).splitlines()[-1].startswith("<Summary 'shown': test ")
 
 
 def test_in_a_service_nothing_is_shown(tmp_path: Path) -> None:
-    words = [sys.executable, "-c", PROGRAM, str(tmp_path), ""]
+    words = [sys.executable, "-c", PROGRAM, str(tmp_path)]
     assert subprocess.run(words, capture_output=True, check=True, timeout=60).stderr == b""

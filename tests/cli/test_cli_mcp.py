@@ -31,9 +31,11 @@ async def ask(client: mcp.Client, tool: str, **given: Any) -> Any:
     return text if result.is_error else json.loads(text)
 
 
-async def until_ended(client: mcp.Client) -> dict[str, Any]:
-    for _ in range(120):
-        await asyncio.sleep(0.6)  # each question is a process
+async def until_ended(client: mcp.Client, project: Path) -> dict[str, Any]:
+    for _ in range(600):
+        await asyncio.sleep(0.1)
+        if not (project / "runs" / "first" / "summary.json").exists():
+            continue  # each question is a process
         found = await ask(client, "status")
         if found["training"]["state"] != "under way":
             return found
@@ -53,7 +55,7 @@ async def test_an_agent_plans_trains_and_explains_within_the_cap(fresh_project: 
         assert "the training 'first' is under way" in await ask(client, "train", name="first", config=config)
         second = await ask(client, "compare", a="none", b="none", name="second", config=config)
         assert "the training 'first' is under way" in second
-        found = await until_ended(client)
+        found = await until_ended(client, fresh_project)
         assert found["training"]["state"] == "ended"
         run = found["training"]["run"]
         shown = await ask(client, "show", run=run)
@@ -92,7 +94,7 @@ async def test_a_cap_holds_over_trainings_and_settings_cannot_raise_it(fresh_pro
     async with desk(calls=40) as client:
         begun = await ask(client, "train", name="first", config=str(settings))
         assert begun["limits"] == {"limits.calls": 40}
-        found = await until_ended(client)
+        found = await until_ended(client, fresh_project)
         assert found["training"]["state"] == "failed or stopped"
         assert "limits.calls" in found["training"]["message"]
         assert found["left"] == {"calls": 0}
@@ -131,7 +133,7 @@ async def test_code_in_the_current_folder_is_not_run(name: str, fresh_project: P
     async with desk(calls=10) as client:
         await ask(client, "status")
         await ask(client, "train", name="first", config=str(fresh_project / "etude.yaml"))
-        await until_ended(client)
+        await until_ended(client, fresh_project)
     assert not Path("attacked").exists()
 
 

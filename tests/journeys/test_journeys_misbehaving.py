@@ -42,13 +42,11 @@ GOOD = behaviours_elsewhere.GOOD
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Short waits between tries of one request, and no certificates to read."""
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short waits between tries of one request."""
     monkeypatch.setattr(retrying, "SHORTEST_DELAY", 0.002)
     monkeypatch.setattr(retrying, "LONGEST_DELAY", 0.02)
     monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
 
 
 @pytest.fixture(scope="module")

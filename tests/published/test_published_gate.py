@@ -42,14 +42,14 @@ def run(bar: list[float | None], values: list[float | None], order: list[int]) -
 def test_the_verdict_does_not_depend_on_the_order_of_arrival(rows, rng: random.Random) -> None:
     bar, values = [row[0] for row in rows], [row[1] for row in rows]
     order = list(range(len(rows)))
-    in_order = run(bar, values, order).early_verdict()
+    in_order = run(bar, values, order).verdict()
     rng.shuffle(order)
     shuffled = run(bar, values, order)
     # More may have arrived than the prefix that decides: the verdict is still that prefix's.
     for index in order:
         if index not in shuffled._seen:
             shuffled.add(index, values[index], f"a-{index}")
-    assert shuffled.early_verdict() == in_order
+    assert shuffled.verdict() == in_order
 
 
 def test_a_void_leaves_no_room_for_what_its_task_could_have_gained() -> None:
@@ -69,7 +69,7 @@ def test_a_thousand_random_races_agree_with_full_validation() -> None:
         order = list(range(n))
         rng.shuffle(order)
         race = run(bar, values, order)
-        assert race.early_verdict().accepted == full(bar, values)
+        assert race.verdict().accepted == full(bar, values)
         early += race.prefix < n
     assert early > 100
 
@@ -130,8 +130,8 @@ async def test_a_candidate_is_accepted_if_its_mean_is_strictly_higher(
 
 
 def test_nothing_to_compare_is_a_rejection_and_a_void_is_named_and_not_compared() -> None:
-    assert not run([None], [1.0], [0]).early_verdict().accepted
-    verdict = run([0.0, 0.0], [None, 1.0], [0, 1]).early_verdict()
+    assert not run([None], [1.0], [0]).verdict().accepted
+    verdict = run([0.0, 0.0], [None, 1.0], [0, 1]).verdict()
     assert (verdict.accepted, verdict.compared, verdict.voids) == (True, 1, ("a-0",))
 
 

@@ -1,12 +1,14 @@
 """Edit budgets over a run."""
 
+from collections.abc import Sequence
+
 import pytest
 from stages_doubles import Desk, append, attempt
 
 from etude.config import make_config
 from etude.published.options import PaperOptions, options_of
-from etude.published.schedules import BudgetBasis, EditBudget, Schedule, edit_budget
-from etude.records import LedgerEntry, Patch, Skill
+from etude.published.schedules import EditBudget, Schedule, edit_budget
+from etude.records import Attempt, LedgerEntry, Patch, Skill, TrainState
 
 SCHEDULES = ("constant", "linear", "cosine")
 
@@ -34,10 +36,6 @@ EDITS = (append("zero", "a"), append("one", "a", "b"), append("two", "c"), appen
 LEDGER = [LedgerEntry(step=step, edit=append(f"Rule {step}."), fate="applied", accepted=False) for step in (1, 2)]
 
 
-def evidence(*edits, attempts=()) -> BudgetBasis:
-    return BudgetBasis(Skill(text="Be exact."), attempts, Patch(edits=edits), LEDGER, 1)
-
-
 AUTONOMOUS = PaperOptions(schedule="autonomous", edit_budget=4, min_edit_budget=2)
 
 
@@ -45,9 +43,10 @@ def said(number: int, reasoning: str = "why") -> dict[str, object]:
     return {"reasoning": reasoning, "edit_budget": number}
 
 
-async def decided(desk: Desk, *edits, step: int = 4) -> EditBudget:
-    schedule = Schedule(AUTONOMOUS, 4, True)
-    return await schedule.decide(desk.optimizer, step, evidence(*(edits or EDITS)))
+async def decided(desk: Desk, attempts: Sequence[Attempt] = (), step: int = 4) -> EditBudget:
+    skill = Skill(text="Be exact.")
+    state = TrainState(step=step, current=skill, best=skill, ledger=tuple(LEDGER))
+    return await Schedule(AUTONOMOUS, 4, True).decide(desk.optimizer, state, attempts, Patch(edits=EDITS), 1)
 
 
 @pytest.mark.parametrize(
@@ -71,8 +70,7 @@ async def test_an_answer_that_cannot_be_used_leaves_the_budget_of_cosine(
 async def test_the_decision_rests_on_skill_ledger_outcome_and_all_edits() -> None:
     desk = Desk(edit_budget=said(2))
     attempts = [attempt("x", 1.0), attempt("y", 0.5), attempt("z", 0.0), attempt("v", None)]
-    schedule = Schedule(AUTONOMOUS, 4, True)
-    await schedule.decide(desk.optimizer, 1, evidence(*EDITS, attempts=attempts))
+    await decided(desk, attempts, step=1)
     text = desk.shown()
     parts = ["Be exact.", "Rule 2.", "3 attempts, mean hard 0.500, mean soft 0.500.", '"index": 0', '"index": 4']
     places = [text.index(part) for part in parts]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stages_doubles import append, attempt
 
-from etude.published.edit_rows import patches_block
+from etude.published.asking import patches_block
 from etude.records import (
     Attempt,
     Edit,

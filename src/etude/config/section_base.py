@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 class Section(BaseModel):
     """Base of all sections: unknown keys are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     free: ClassVar[frozenset[str]] = frozenset()
     """Fields that may change between a run and its resumption: they do not decide what the result is."""

@@ -13,7 +13,7 @@ from etude.records import Metric, brief
 class EnvSection(Section):
     """Where tasks come from. Further keys are options of the chosen environment."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="allow")
 
     paths: ClassVar[frozenset[str]] = frozenset({"path", "train", "val", "test"})
     free: ClassVar[frozenset[str]] = frozenset({"allow_constant_gold"})
@@ -28,7 +28,7 @@ class EnvSection(Section):
 class AgentSection(Section):
     """What attempts the tasks. Further keys are options of the chosen agent."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="allow")
 
     name: str = "chat"
     """`chat`, `tools`, `claude-code`, `codex`, `copilot-cli`, `gemini-cli`, `opencode`, `pi`, `qwen-code`,
@@ -82,7 +82,7 @@ class TrainSection(Section):
 class SearchSection(Section):
     """How a run looks for a better skill. Further keys are options of the chosen policy."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="allow")
 
     policy: str = "evidence"
     """`evidence` tests edits on the failures they cite. `paper` makes one candidate in a step and validates it as a
@@ -161,7 +161,7 @@ class LimitsSection(Section):
 class ExecutorSection(Section):
     """What runs attempts side by side. Further keys are options of the chosen executor."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="allow")
 
     name: str = "local"
     """`local`, `ray`, or the name or import path of another executor."""

@@ -38,22 +38,15 @@ class Acceptance:
         """Decide on the slow update's candidate, by validation."""
         options = self._options
         options = options if options.slow_update_gate else options.model_copy(update={"gate": False})
-        return await self.decide(state, candidate, f"epochs/{state.epoch:02d}", options=options)
+        return await self.decide(state, candidate, f"epochs/{state.epoch:02d}", options)
 
     async def decide(
-        self,
-        state: TrainState,
-        candidate: Candidate,
-        place: str,
-        *,
-        options: PaperOptions | None = None,
-        why_not: str = "",
+        self, state: TrainState, candidate: Candidate, place: str, options: PaperOptions | None = None
     ) -> TrainState:
         """Pass a candidate through the gate, unless it is not worth evaluating."""
         config, log = self._config, self._log
         skipped = (
-            why_not
-            or candidate.unusable
+            candidate.unusable
             or self._golds.why(candidate.skill.text, state.current.text)
             or reason_not_to_evaluate(candidate.skill, state.current, state.rejected_texts, config.skill.max_tokens)
         )

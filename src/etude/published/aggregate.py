@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from etude.concurrency import together
-from etude.errors import UnusableReply
-from etude.published.edit_rows import patches_block
+from etude.published.asking import ask_or_warn, patches_block
 from etude.records import Edit, Patch, Skill
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.proposals import PatchReply, Proposals, valid_edits
@@ -83,12 +82,9 @@ class _Merger:
     async def merge(self, prompt: str, sections: Sequence[str], patches: Sequence[Patch]) -> Patch:
         """One call."""
         given = unite([edit for patch in patches for edit in patch.edits])
-        try:
-            reply = await self.optimizer.ask(prompt, sections, self.form)
-        except UnusableReply as error:
-            self.optimizer.warn(
-                f"a merge of {len(patches)} patches gave no usable answer and was done by code: {error.message}"
-            )
+        otherwise = f"a merge of {len(patches)} patches gave no usable answer and was done by code"
+        reply = await ask_or_warn(self.optimizer, prompt, sections, self.form, otherwise)
+        if reply is None:
             return Patch(edits=given, reasoning="merged by code")
         known = [cite for edit in given for cite in edit.cites]
         # Support is what the proposals cited, so an edit that came through the merge unchanged keeps all of it.

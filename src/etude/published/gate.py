@@ -34,10 +34,11 @@ class Race:
     Args:
         bar: the current skill's value on each task, in racing order. Tasks it has no score for are not compared.
         strict: a candidate also loses on the first task where it scores lower, or has no score.
+        early: False settles nothing before the last task.
     """
 
-    def __init__(self, bar: Sequence[float | None], *, strict: bool = False) -> None:
-        self._strict = strict
+    def __init__(self, bar: Sequence[float | None], *, strict: bool = False, early: bool = True) -> None:
+        self._strict, self._early = strict, early
         self._bar = [None if value is None else Fraction(value) for value in bar]
         self._seen: dict[int, _Seen] = {}
         self._lead = Fraction(0)
@@ -46,7 +47,7 @@ class Race:
         """The most that the rest can add to the lead."""
         self.prefix = 0
         """How many tasks, from the first on without a gap, have arrived."""
-        self.lost_after: int | None = 0 if self._room <= 0 else None
+        self.lost_after: int | None = 0 if early and self._room <= 0 else None
         """Length of the shortest prefix that rules out a win."""
         self.regressed = False
         """What rules it out is a task that scores lower, while the mean might still be higher."""
@@ -62,18 +63,20 @@ class Race:
                 self._lead += 0 if here is None else Fraction(here) - bar
             self.prefix += 1
             beaten = self._lead + self._room <= 0
-            if self.lost_after is None and (beaten or (self._strict and worse)):
+            if self._early and self.lost_after is None and (beaten or (self._strict and worse)):
                 self.lost_after, self.regressed = self.prefix, not beaten
 
-    def voids(self, end: int | None = None) -> tuple[str, ...]:
-        """Attempts without a score among the first `end` tasks, by default in the prefix."""
-        end = self.prefix if end is None else end
+    @property
+    def voids(self) -> tuple[str, ...]:
+        """Attempts without a score in what decides; as long as nothing does, in the prefix. What came back after it
+        counts for nothing."""
+        end = self.prefix if self.lost_after is None else self.lost_after
         return tuple(self._seen[i].void for i in range(end) if self._seen[i].value is None)
 
-    def early_verdict(self) -> Verdict:
-        """The decision of the shortest deciding prefix; the full one when no shorter prefix decides."""
+    def verdict(self) -> Verdict:
+        """The decision of the shortest deciding prefix; over all tasks, which must have arrived, when none is."""
         if self.lost_after is None or self.lost_after == len(self._bar):
-            return self.full_verdict()
+            return self._full_verdict()
         compared = [value for value in self._bar if value is not None]
         how = "could still win" if self.regressed else "could no longer win"
         return Verdict(
@@ -82,11 +85,10 @@ class Race:
             current=_mean(compared),
             compared=len(compared),
             decided_after=self.lost_after,
-            voids=self.voids(self.lost_after),
+            voids=self.voids,
         )
 
-    def full_verdict(self) -> Verdict:
-        """The decision over all tasks; all must have arrived."""
+    def _full_verdict(self) -> Verdict:
         pairs = [
             (bar, Fraction(value))
             for index, bar in enumerate(self._bar)
@@ -101,7 +103,7 @@ class Race:
             candidate=candidate,
             compared=len(pairs),
             decided_after=len(self._bar),
-            voids=self.voids(len(self._bar)),
+            voids=self.voids,
         )
 
 
@@ -154,23 +156,22 @@ async def decide(
     racing = options.gate and options.racing
 
     async def work() -> GateResult:
-        race = Race([bar.get(task.id) for task in order], strict=racing and options.no_regression)
+        race = Race([bar.get(task.id) for task in order], strict=options.no_regression, early=racing)
         found: dict[int, Attempt] = {}
-        sent = () if racing and race.lost_after == 0 else order
+        sent = () if race.lost_after == 0 else order
         async with aclosing(rollout.stream([PlannedAttempt(task, candidate) for task in sent], "val")) as attempts:
             async for index, attempt in attempts:
                 found[index] = attempt
                 score = attempt.score
                 value = None if score is None else score.value(gate.metric, gate.mixed_weight)
                 race.add(index, value, attempt.id)
-                # What came back after the deciding prefix counts for nothing, void attempts included.
-                voids = race.voids(race.lost_after if racing else None)
+                voids = race.voids
                 if len(voids) > rollout.allowed_voids(len(order), "max_void_eval"):
                     last = next(known for known in found.values() if known.id == voids[-1])
                     raise too_many_voids("val", last, len(voids), len(order), "max_void_eval")
-                if racing and race.lost_after is not None:
+                if race.lost_after is not None:
                     break
-        verdict = race.early_verdict() if racing else race.full_verdict()
+        verdict = race.verdict()
         tested = [_tested(task, bar, found[index], gate) for index, task in enumerate(order[: verdict.decided_after])]
         verdict = verdict.model_copy(update={"tasks": tuple(tested)})
         fallen = _regressed(tested) if options.no_regression and (verdict.accepted or race.regressed) else ""

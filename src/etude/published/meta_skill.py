@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from etude.errors import UnusableReply
+from etude.published.asking import ask_or_warn
 from etude.published.longitudinal import Pair, pairs_block, skills_block
 from etude.records import LedgerEntry, Skill
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
@@ -36,8 +36,6 @@ async def meta_skill(
         ledger_block(ledger, _EDITS),
         pairs_block(pairs, limit),
     ]
-    try:
-        return (await optimizer.ask("meta_skill", sections, _Memory)).memory.strip() or memory
-    except UnusableReply as error:
-        optimizer.warn(f"the meta skill gave no usable answer and stays as it was: {error.message}")
-        return memory
+    otherwise = "the meta skill gave no usable answer and stays as it was"
+    reply = await ask_or_warn(optimizer, "meta_skill", sections, _Memory, otherwise)
+    return (reply.memory.strip() if reply else "") or memory

@@ -54,7 +54,7 @@ class PaperSearch(Search):
                 read = await reading
             finally:
                 await give_up(reading)
-            state, candidate, why_not = await self._proposer.make(state.model_copy(update=place), read)
-            state = await self._acceptance.decide(state, candidate, f"steps/{state.step:04d}", why_not=why_not)
+            state, candidate = await self._proposer.make(state.model_copy(update=place), read)
+            state = await self._acceptance.decide(state, candidate, f"steps/{state.step:04d}")
             yield state
         yield await end_epoch(self._bench, self.log, state, options, self._acceptance)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from etude.concurrency import together
 from etude.published.aggregate import aggregate
 from etude.published.options import PaperOptions
-from etude.published.schedules import BudgetBasis, Schedule
+from etude.published.schedules import Schedule
 from etude.published.select import select
 from etude.published.update_modes import update_mode
 from etude.records import Attempt, Candidate, Edit, Patch, Skill, Task, TrainState
@@ -33,15 +33,6 @@ class StepReading(NamedTuple):
     attempts: Sequence[Attempt]
     reflections: Sequence[Reflection]
     merged: Patch
-
-
-class StepCandidate(NamedTuple):
-    """The candidate of a step."""
-
-    state: TrainState
-    candidate: Candidate
-    why_not: str
-    """Why it will not be evaluated; empty when it will."""
 
 
 class _Begun(NamedTuple):
@@ -105,8 +96,8 @@ class Proposer:
         log.write(f"{place}/merged.json", merged)
         return StepReading(attempts, reflections, merged)
 
-    async def make(self, state: TrainState, read: StepReading) -> StepCandidate:
-        """Make a candidate of what was read."""
+    async def make(self, state: TrainState, read: StepReading) -> tuple[TrainState, Candidate]:
+        """Make a candidate of what was read; `unusable` where it is not worth evaluating."""
         config, bench, log = self._config, self._bench, self._log
         attempts, reflections, merged = read
         optimizer = bench.optimizer(state.meta_skill)
@@ -118,8 +109,8 @@ class Proposer:
         state = after_reflection(state, reflections, nothing)
 
         log.begin("select", step, epoch)
-        evidence = BudgetBasis(state.current, attempts, merged, state.ledger, config.reflect.ledger_entries)
-        budget = await self._schedule.decide(optimizer, step, evidence)
+        entries = config.reflect.ledger_entries
+        budget = await self._schedule.decide(optimizer, state, attempts, merged, entries)
         selected = await select(optimizer, state.current, merged, budget.edits)
         selected += reminders
         chosen = {"budget": budget.edits, "reason": budget.reason, "edits": selected, "left_out": left_out}
@@ -133,7 +124,7 @@ class Proposer:
         log.end("update", step, f"{made} of {len(candidate.edits)} edits applied", idle=not candidate.edits)
         silent = "the optimizer gave no usable answer" if is_silent(reflections) else ""
         why_not = silent or candidate.unusable or nothing or ("" if selected else budget.reason)
-        return StepCandidate(state, candidate, why_not)
+        return state, candidate.model_copy(update={"unusable": why_not})
 
     def _without_golds(
         self, skill: Skill, merged: Patch, reminders: Sequence[Edit]

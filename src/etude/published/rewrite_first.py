@@ -65,8 +65,8 @@ class RewriteFirstSearch(Search):
                 break
             state = state.model_copy(update={"step": state.step + 1, "epoch": epoch})
             read = await proposer.read(state, batches)
-            state, candidate, why_not = await proposer.make(state, read)
-            state = await self._acceptance.decide(state, candidate, f"steps/{state.step:04d}", why_not=why_not)
+            state, candidate = await proposer.make(state, read)
+            state = await self._acceptance.decide(state, candidate, f"steps/{state.step:04d}")
             yield state
         yield await end_epoch(self._bench, self.log, state, options, self._acceptance)
 

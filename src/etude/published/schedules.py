@@ -1,17 +1,15 @@
 """How many edits a step may make: the textual counterpart of a learning-rate schedule."""
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from etude.errors import UnusableReply
-from etude.published.edit_rows import edit_row
+from etude.published.asking import ask_or_warn, edits_block
 from etude.published.options import PaperOptions
-from etude.records import Attempt, LedgerEntry, Patch, Skill
+from etude.records import Attempt, Patch, TrainState
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
-from etude.stages.shared.render import fence, ledger_block, skill_block
+from etude.stages.shared.render import ledger_block, skill_block
 
 
 class EditBudget(NamedTuple):
@@ -20,17 +18,6 @@ class EditBudget(NamedTuple):
     edits: int | None
     reason: str = ""
     """Why, where the optimizer decided."""
-
-
-class BudgetBasis(NamedTuple):
-    """What a decision about the edit budget can rest on."""
-
-    skill: Skill
-    attempts: Sequence[Attempt]
-    patch: Patch
-    ledger: Sequence[LedgerEntry]
-    ledger_entries: int
-    """Most of the ledger that is shown."""
 
 
 def edit_budget(options: PaperOptions, step: int, steps: int) -> int:
@@ -70,29 +57,28 @@ class Schedule:
         autonomous = self.options.schedule == "autonomous"
         return self.options.edit_budget if self.budgeted and autonomous else self._planned(step)
 
-    async def decide(self, optimizer: Optimizer, step: int, evidence: BudgetBasis) -> EditBudget:
-        """The budget of `step`, once its edits are known. With `autonomous` the optimizer decides; an answer that
-        cannot be used leaves the planned budget."""
-        planned, edits = self._planned(step), evidence.patch.edits
+    async def decide(
+        self, optimizer: Optimizer, state: TrainState, attempts: Sequence[Attempt], patch: Patch, entries: int
+    ) -> EditBudget:
+        """The budget of a step, once its edits are known. With `autonomous` the optimizer decides, who sees at most
+        so many entries of the ledger; an answer that cannot be used leaves the planned budget."""
+        planned, edits = self._planned(state.step), patch.edits
         if planned is None or self.options.schedule != "autonomous" or len(edits) < 2:
             return EditBudget(planned)
-        rows = "\n".join(json.dumps(edit_row(edit, i), ensure_ascii=False) for i, edit in enumerate(edits))
         sections = [
-            skill_block(evidence.skill),
-            ledger_block(evidence.ledger, evidence.ledger_entries),
-            _outcome(evidence.attempts),
-            f"# Edits\n\n{fence('edits', rows)}",
+            skill_block(state.current),
+            ledger_block(state.ledger, entries),
+            _outcome(attempts),
+            edits_block("Edits", dict(enumerate(edits))),
         ]
-        try:
-            reply = await optimizer.ask("edit_budget", sections, _Decision)
-        except UnusableReply as error:
-            problem = error.message
-        else:
-            if reply.edit_budget > 0 or (reply.edit_budget == 0 and reply.reasoning.strip()):
-                return EditBudget(min(reply.edit_budget, len(edits)), reply.reasoning)
-            problem = f"{reply.edit_budget} without a reason"
-        optimizer.warn(f"the edit budget stays at the planned {planned}, there was no usable decision: {problem}")
-        return EditBudget(planned)
+        otherwise = f"the edit budget stays at the planned {planned}, there was no usable decision"
+        reply = await ask_or_warn(optimizer, "edit_budget", sections, _Decision, otherwise)
+        if reply is None:
+            return EditBudget(planned)
+        if reply.edit_budget < 0 or (reply.edit_budget == 0 and not reply.reasoning.strip()):
+            optimizer.warn(f"{otherwise}: {reply.edit_budget} without a reason")
+            return EditBudget(planned)
+        return EditBudget(min(reply.edit_budget, len(edits)), reply.reasoning)
 
     def _planned(self, step: int) -> int | None:
         return edit_budget(self.options, step, self.steps) if self.budgeted else None

@@ -1,12 +1,9 @@
 """Select: rank the merged edits and keep as many as the edit budget allows."""
 
-import json
-
-from etude.errors import UnusableReply
-from etude.published.edit_rows import edit_row
+from etude.published.asking import ask_or_warn, edits_block
 from etude.records import Edit, Patch, Skill
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
-from etude.stages.shared.render import fence, skill_block
+from etude.stages.shared.render import skill_block
 
 
 class _Ranking(ReplyForm):
@@ -24,13 +21,9 @@ async def select(optimizer: Optimizer, skill: Skill, patch: Patch, budget: int |
         return edits
     if budget == 0:
         return ()
-    rows = "\n".join(json.dumps(edit_row(edit, i), ensure_ascii=False) for i, edit in enumerate(edits))
-    sections = [skill_block(skill), f"# Edits\n\n{fence('edits', rows)}", f"Choose at most {budget} edits."]
+    sections = [skill_block(skill), edits_block("Edits", dict(enumerate(edits))), f"Choose at most {budget} edits."]
     by_support = sorted(range(len(edits)), key=lambda index: -edits[index].support)
-    try:
-        order = (await optimizer.ask("select", sections, _Ranking)).order
-    except UnusableReply as error:
-        optimizer.warn(f"a ranking of {len(edits)} edits gave no usable answer, support decides: {error.message}")
-        order = ()
-    ranked = list(dict.fromkeys(index for index in order if 0 <= index < len(edits)))
+    otherwise = f"a ranking of {len(edits)} edits gave no usable answer, support decides"
+    reply = await ask_or_warn(optimizer, "select", sections, _Ranking, otherwise)
+    ranked = list(dict.fromkeys(index for index in (reply.order if reply else ()) if 0 <= index < len(edits)))
     return tuple(edits[index] for index in (ranked or by_support)[:budget])

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from etude.errors import UnusableReply
+from etude.published.asking import ask_or_warn
 from etude.published.longitudinal import Pair, pairs_block, skills_block
 from etude.records import Candidate, Edit, Skill
 from etude.skill import Document, revised
@@ -30,12 +30,10 @@ async def slow_update(
         f"# Previous guidance\n\n{fence('guidance', earlier.strip())}" if earlier else "",
         pairs_block(pairs, limit),
     ]
-    try:
-        guidance = (await optimizer.ask("slow_update", sections, _Guidance)).guidance.strip()
-        if not guidance:
-            return None
-    except UnusableReply as error:
-        optimizer.warn(f"the slow update gave no usable answer and is left out: {error.message}")
+    otherwise = "the slow update gave no usable answer and is left out"
+    reply = await ask_or_warn(optimizer, "slow_update", sections, _Guidance, otherwise)
+    guidance = reply.guidance.strip() if reply else ""
+    if not guidance:
         return None
     if document.learned is not None:
         rules = Edit(op="append", content=guidance)

@@ -72,7 +72,7 @@ class Attempt(Record):
     score: Score | None = None
     reason: str = ""
     """Why it failed or is void."""
-    trajectory: Trajectory = Trajectory()
+    trajectory: Trajectory = Field(default_factory=Trajectory)
     facts: dict[str, str] = Field(default_factory=dict[str, str], exclude=True, repr=False)
     """What the journal holds of it: the name of each fact, and a digest of its value. Not in JSON."""
 

@@ -71,4 +71,4 @@ class Candidate(Record):
     origin: Literal["step", "slow_update", "tidy"]
     edits: tuple[AppliedEdit, ...] = ()
     unusable: str = ""
-    """Why it could not be made; empty when it was, or when there was nothing to make."""
+    """Why it is not worth evaluating, as far as that is known when it is made; else empty."""

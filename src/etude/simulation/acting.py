@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from etude.records import ChatRequest, Message, TextPart, ToolCall
-from etude.simulation.families import Families, FoundTask, find_tasks, telling_rules
+from etude.simulation.conversation import Scene
+from etude.simulation.families import Families, find_tasks, telling_rules
 from etude.simulation.rules import TeachableRule, statements
 from etude.simulation.text import learned_blocks, sentences
 from etude.simulation.tools import call_to_open, call_to_print, call_to_search, call_to_write
@@ -22,21 +23,6 @@ FITS = 0.05
 """Share of words about the task from which on the description of a skill fits: long ones mention many things."""
 LONG_PROMPT = 4000
 """Characters of a system prompt that is a program's own: how to answer stands elsewhere."""
-
-
-@dataclass(frozen=True)
-class Scene:
-    """A request with tools, taken apart."""
-
-    task: FoundTask
-    lessons: str
-    """All that may teach rules."""
-    instructions: str
-    """All that may say how to answer."""
-    file: str | None
-    """Where the task wants the answer."""
-    since: tuple[Message, ...]
-    """What happened after the task was set."""
 
 
 def look(request: ChatRequest, families: Families) -> Scene | None:

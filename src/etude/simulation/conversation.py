@@ -1,4 +1,4 @@
-"""What a request asks for: the task, and the instructions around it."""
+"""What a request without tools asks for: the task, and the instructions around it."""
 
 import re
 from collections.abc import Sequence
@@ -9,24 +9,32 @@ from etude.simulation.families import Families, FoundTask, find_tasks
 
 
 @dataclass(frozen=True)
-class Conversation:
-    """A request taken apart. Who says what and in which message does not matter."""
+class Scene:
+    """A request taken apart."""
 
-    task: FoundTask | None
+    task: FoundTask
+    lessons: str
+    """All that may teach rules."""
     instructions: str
-    """All that was said to the model, without the task."""
+    """All that may say how to answer."""
+    file: str | None = None
+    """Where the task wants the answer, when there are tools."""
+    since: tuple[Message, ...] = ()
+    """What happened after the task was set, when there are tools."""
 
 
-def read(request: ChatRequest, families: Families) -> Conversation:
-    """The last task in the last message that has one, user messages first; all else is instructions."""
+def read(request: ChatRequest, families: Families) -> Scene | None:
+    """The last task in the last message that has one, user messages first; all else teaches, whoever says it. None
+    when there is no task."""
     given = [message for message in request.messages if message.role != "assistant"]
     texts = [message.text for message in given]
     place = _place_of_task(given, texts, families)
     if place is None:
-        return Conversation(None, "\n\n".join(texts))
+        return None
     task = find_tasks(texts[place], families)[-1]
     texts[place] = texts[place][: task.start] + texts[place][task.end :]
-    return Conversation(task, "\n\n".join(texts))
+    said = "\n\n".join(texts)
+    return Scene(task, said, said)
 
 
 def _place_of_task(given: Sequence[Message], texts: Sequence[str], families: Families) -> int | None:

@@ -13,7 +13,6 @@ from etude.simulation.families.briefs import Briefs, reworded
 from etude.simulation.families.briefs_reading import BRAIN_FIRST, STRUCTURE, VERBOSE, VERDICT, complaints
 from etude.simulation.families.family import FoundTask, find_in
 from etude.simulation.families.summaries import FILE, SUMMARISE
-from etude.simulation.forms import WantedForm
 from etude.simulation.optimizer.profiles import Profile
 from etude.simulation.text import command_in, orders_in
 
@@ -29,11 +28,6 @@ RUBRICS = {
     BRAIN_FIRST.id: "It cites the sources of what it says.",
     VERDICT.id: "It gives a clear recommendation with its reason.",
 }
-
-
-def asks_for_tasks(form: WantedForm) -> bool:
-    """Whether a request wants the tasks of a transcript."""
-    return {"tasks", "intent"} <= form.names
 
 
 def mine(text: str, profile: Profile) -> dict[str, object]:
@@ -116,11 +110,6 @@ def _checks(said: str, broken: frozenset[str]) -> list[dict[str, object]]:
 
 def _pattern(pattern: str, requirement: str) -> dict[str, object]:
     return {"op": "regex", "arg": pattern, "requirement": requirement}
-
-
-def asks_for_wishes(form: WantedForm) -> bool:
-    """Whether a request wants to know which quotes of users ask for which rules."""
-    return {"asked_by", "wishes"} <= form.names
 
 
 _NEW_RULE = re.compile(r"^(r\d+): (.+)$", re.MULTILINE)
@@ -218,19 +207,10 @@ def _task_in(text: str) -> FoundTask | None:
     return next(iter(find_in(text, _BRIEFS)), None)
 
 
-_WORDINGS = frozenset(("rewordings", "variations", "paraphrases"))
-
-
-def asks_for_wordings(form: WantedForm) -> bool:
-    """Whether a request wants tasks in other words."""
-    return bool(_WORDINGS & form.names)
-
-
-def reword(text: str, form: WantedForm) -> dict[str, object]:
-    """The last brief of a prompt in other words, by the name that the form has for them. The topic stays."""
+def reword(text: str) -> dict[str, object]:
+    """The last brief of a prompt in other words. The topic stays."""
     tasks = find_in(text, _BRIEFS)
-    others = [reworded(tasks[-1].text, number) for number in range(MOST_WORDINGS)] if tasks else []
-    return dict.fromkeys(form.names & _WORDINGS, others)
+    return {"rewordings": [reworded(tasks[-1].text, number) for number in range(MOST_WORDINGS)] if tasks else []}
 
 
 def user_text(request: ChatRequest) -> str:

@@ -36,6 +36,8 @@ class Reliability:
 
     def takes(self, known: Mapping[str, Teaching]) -> Mapping[str, Teaching]:
         """What an instruction text does to it, by what that does about each rule."""
+        if not self.contrary:
+            return known
         turned = {Teaching.TAUGHT: Teaching.HARMED, Teaching.HARMED: Teaching.TAUGHT}
         return {
             rule: turned.get(state, state) if uniform("contrary", rule) < self.contrary else state

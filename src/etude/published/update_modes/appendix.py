@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from etude.errors import UnusableReply
+from etude.published.asking import ask_or_warn
 from etude.records import AppliedEdit, Edit
 from etude.skill import Document
 from etude.skill.lines import lines_of
@@ -67,12 +67,10 @@ async def consolidate(optimizer: Optimizer, document: Document) -> tuple[Documen
     """Ask for a shorter list of reminders, as one more edit. One that is not shorter, or empty, changes nothing."""
     before = reminders_in(document)
     shown = "\n".join(f"- {line}" for line in before)
-    try:
-        reply = await optimizer.ask(
-            "consolidate_appendix", [f"# Appendix\n\n{fence('appendix', shown)}"], _Consolidated
-        )
-    except UnusableReply as error:
-        optimizer.warn(f"the appendix was not consolidated, there was no usable answer: {error.message}")
+    sections = [f"# Appendix\n\n{fence('appendix', shown)}"]
+    otherwise = "the appendix was not consolidated, there was no usable answer"
+    reply = await ask_or_warn(optimizer, "consolidate_appendix", sections, _Consolidated, otherwise)
+    if reply is None:
         return document, ()
     different: dict[str, str] = {}
     for line in map(_one_line, reply.reminders):

@@ -1,17 +1,15 @@
 """`patch`: edits in place. What cannot be anchored is asked about once, and otherwise missed."""
 
-import json
 from collections.abc import Sequence
 from typing import ClassVar
 
-from etude.errors import UnusableReply
-from etude.published.edit_rows import edit_row
+from etude.published.asking import ask_or_warn, edits_block
 from etude.published.update_modes.update_mode import UpdateMode
 from etude.records import AppliedEdit, Candidate, Edit, Skill
 from etude.skill import apply_edits
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.proposals import Forms, PatchReply
-from etude.stages.shared.render import fence, skill_block
+from etude.stages.shared.render import skill_block
 
 
 class _Anchor(ReplyForm):
@@ -46,16 +44,12 @@ class InPlace(UpdateMode):
 async def _repair(
     optimizer: Optimizer, skill: Skill, applied: tuple[AppliedEdit, ...], missed: Sequence[int]
 ) -> tuple[str, tuple[AppliedEdit, ...]]:
-    rows = "\n".join(json.dumps(edit_row(applied[i].edit, i), ensure_ascii=False) for i in missed)
-    sections = [skill_block(skill), f"# Edits that missed\n\n{fence('edits', rows)}"]
-    try:
-        anchors = (await optimizer.ask("repair_anchors", sections, _Anchors)).anchors
-    except UnusableReply as error:
-        optimizer.warn(f"a repair of {len(missed)} anchors gave no usable answer: {error.message}")
-        return skill.text, applied
+    shown = edits_block("Edits that missed", {index: applied[index].edit for index in missed})
+    otherwise = f"a repair of {len(missed)} anchors gave no usable answer"
+    reply = await ask_or_warn(optimizer, "repair_anchors", [skill_block(skill), shown], _Anchors, otherwise)
     text = skill.text
     results = list(applied)
-    targets = {anchor.index: anchor.target for anchor in anchors}
+    targets = {anchor.index: anchor.target for anchor in (reply.anchors if reply else ())}
     for index in missed:
         edit = results[index].edit
         if index not in targets:

@@ -1,19 +1,17 @@
 """Modes that replace all that may be edited: `full_rewrite`, where each minibatch returns a document and merging
 combines them, and `rewrite_from_suggestions`, where one call carries out the selected suggestions."""
 
-import json
 from collections.abc import Sequence
 from typing import ClassVar
 
-from etude.errors import UnusableReply
-from etude.published.edit_rows import edit_row
+from etude.published.asking import ask_or_warn, edits_block
 from etude.published.update_modes.forms import DocumentReply, SuggestionsReply
 from etude.published.update_modes.update_mode import UpdateMode
 from etude.records import AppliedEdit, Candidate, Edit, Skill
 from etude.skill import Document
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.proposals import Forms
-from etude.stages.shared.render import fence, skill_block
+from etude.stages.shared.render import skill_block
 
 
 class FullRewrite(UpdateMode):
@@ -52,12 +50,10 @@ class RewriteFromSuggestions(UpdateMode):
     async def apply(self, optimizer: Optimizer, skill: Skill, edits: Sequence[Edit]) -> Candidate:
         if not edits:
             return Candidate(skill=skill, origin="step")
-        rows = "\n".join(json.dumps(edit_row(edit, i), ensure_ascii=False) for i, edit in enumerate(edits))
-        sections = [skill_block(skill), f"# Suggestions\n\n{fence('edits', rows)}"]
-        try:
-            reply = await optimizer.ask("rewrite", sections, _Rewrite)
-        except UnusableReply as error:
-            optimizer.warn(f"a rewrite from {len(edits)} suggestions gave no usable answer: {error.message}")
+        sections = [skill_block(skill), edits_block("Suggestions", dict(enumerate(edits)))]
+        otherwise = f"a rewrite from {len(edits)} suggestions gave no usable answer"
+        reply = await ask_or_warn(optimizer, "rewrite", sections, _Rewrite, otherwise)
+        if reply is None:
             return _none(skill, edits, "the rewrite gave no usable answer")
         new = rewritten(skill, reply.document)
         if new is None:

@@ -2,17 +2,9 @@
 
 from etude.records import ChatRequest, Reply
 from etude.simulation.forms import WantedForm, reply_in_form, reply_with
-from etude.simulation.miner import (
-    asks_for_tasks,
-    asks_for_wishes,
-    asks_for_wordings,
-    mine,
-    reword,
-    sort_wishes,
-    user_text,
-)
+from etude.simulation.miner import mine, reword, sort_wishes, user_text
 from etude.simulation.optimizer import reflection, rewriting, routing
-from etude.simulation.optimizer.drafting import asks_for_drafts, draft
+from etude.simulation.optimizer.drafting import draft
 from etude.simulation.optimizer.patches import shown_edits
 from etude.simulation.optimizer.profiles import Profile
 from etude.simulation.optimizer.reading import Prompt
@@ -23,23 +15,24 @@ NOTHING_TO_DO = "I see no attempts, edits or form to work on."
 
 def optimize(profile: Profile, request: ChatRequest, prompt: Prompt, form: WantedForm | None) -> Reply:
     """Answer a request for edits, or for the tasks of a transcript or a skill, in the form it asks for."""
-    if form is not None and asks_for_drafts(form):
-        return reply_in_form(request, form, draft(prompt, profile))
-    if form is not None and asks_for_tasks(form):
-        return reply_in_form(request, form, mine(user_text(request), profile))
-    if form is not None and asks_for_wishes(form):
-        return reply_in_form(request, form, sort_wishes(user_text(request)))
-    if form is not None and asks_for_wordings(form):
-        return reply_in_form(request, form, reword(user_text(request), form))
     if form is not None:
-        return reply_in_form(request, form, _values(form, prompt, profile))
+        return reply_in_form(request, form, _values(form, request, prompt, profile))
     if not prompt.observations:
         return reply_with(request, NOTHING_TO_DO)
     values = reflection.reflect(prompt, profile)
     return reply_with(request, f"{values['reasoning']}\n\n```\n{values['skill']}```")
 
 
-def _values(form: WantedForm, prompt: Prompt, profile: Profile) -> dict[str, object]:
+def _values(form: WantedForm, request: ChatRequest, prompt: Prompt, profile: Profile) -> dict[str, object]:
+    """What there is to say, by concept. What is asked for shows in the names that the form has."""
+    if {"drafts", "request"} <= form.names:
+        return draft(prompt, profile)
+    if {"tasks", "intent"} <= form.names:
+        return mine(user_text(request), profile)
+    if {"asked_by", "wishes"} <= form.names:
+        return sort_wishes(user_text(request))
+    if "rewordings" in form.names:
+        return reword(user_text(request))
     if _asks(form, "anchors"):
         return reflection.repair(prompt)
     if _asks(form, "guidance"):

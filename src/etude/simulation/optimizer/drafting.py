@@ -6,7 +6,6 @@ import re
 
 from etude.simulation.families import FAMILIES
 from etude.simulation.families.family import Family, relevant, right_answer
-from etude.simulation.forms import WantedForm
 from etude.simulation.miner import RUBRICS
 from etude.simulation.optimizer.profiles import Profile
 from etude.simulation.optimizer.reading import Prompt
@@ -16,11 +15,6 @@ _WANTED = re.compile(r"^# Tasks wanted: (\d+)$", re.MULTILINE)
 _DESCRIPTION = re.compile(r"^description: *(.+)$", re.MULTILINE)
 _LONG = 8
 """Words of a sentence that is known again when it is copied."""
-
-
-def asks_for_drafts(form: WantedForm) -> bool:
-    """Whether a request wants tasks for a skill."""
-    return {"drafts", "request"} <= form.names
 
 
 def draft(prompt: Prompt, profile: Profile) -> dict[str, object]:

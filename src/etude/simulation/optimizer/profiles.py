@@ -5,16 +5,29 @@ from dataclasses import dataclass, replace
 from etude.simulation.optimizer.diagnosis import Diagnosis
 from etude.simulation.rules import TeachableRule
 
+REMOVING = ("delete", "remove")
+CHANGING = ("replace", "clarify", "merge", "reorganise", "compress")
+"""Operations that put something in place of their target."""
+
 
 @dataclass(frozen=True)
 class DraftEdit:
-    """An edit in the making."""
+    """An edit in the making, or one that a prompt shows."""
 
     op: str
     target: str
     content: str
     reason: str
     cites: tuple[str, ...]
+    index: int | None = None
+    """Its number, where a prompt numbers edits."""
+    says: frozenset[tuple[str, int]] = frozenset()
+    """(rule, 1 or -1) of what the content of one that is shown teaches."""
+
+    @property
+    def is_specific(self) -> bool:
+        """It says something about a rule, or takes something away."""
+        return bool(self.says) or self.op in REMOVING
 
     def values(self) -> dict[str, object]:
         """By concept, for filling a form."""

@@ -96,7 +96,7 @@ def repair(prompt: Prompt) -> dict[str, object]:
     anchors: list[dict[str, object]] = []
     editable = [prompt.skill[start:end] for start, end in learned_blocks(prompt.skill)]
     for edit in shown_edits(prompt):
-        line = nearest_line(edit.proposal.target, "\n".join(editable) if editable else prompt.skill)
+        line = nearest_line(edit.target, "\n".join(editable) if editable else prompt.skill)
         if line is not None and edit.index is not None:
             anchors.append({"index": edit.index, "target": line})
     return {"reasoning": f"{len(anchors)} anchors have a line that was meant.", "anchors": anchors}

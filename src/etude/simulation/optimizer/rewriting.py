@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from etude.simulation.optimizer.patches import CHANGING, REMOVING, shown_edits, unite
-from etude.simulation.optimizer.profiles import DraftEdit, Profile
+from etude.simulation.optimizer.patches import shown_edits, unite
+from etude.simulation.optimizer.profiles import CHANGING, REMOVING, DraftEdit, Profile
 from etude.simulation.optimizer.reading import Prompt
 from etude.simulation.rules import TeachableRule, statements
 from etude.simulation.text import learned_blocks, squeeze
@@ -15,10 +15,10 @@ _EMPTY_ITEM = re.compile(r"^[ \t]*[-*+][ \t]*\n", re.MULTILINE)
 def write(prompt: Prompt, profile: Profile) -> dict[str, object]:
     """A whole document: what several documents come to, or the skill with all suggestions carried out."""
     shown = shown_edits(prompt)
-    documents = [edit for edit in shown if edit.proposal.op == "rewrite"]
-    cites = list(dict.fromkeys(name for edit in shown for name in edit.proposal.cites))
+    documents = [edit for edit in shown if edit.op == "rewrite"]
+    cites = list(dict.fromkeys(name for edit in shown for name in edit.cites))
     if documents:
-        text = _combined(prompt.skill, [edit.proposal.content for edit in documents], prompt.rules)
+        text = _combined(prompt.skill, [edit.content for edit in documents], prompt.rules)
         return {"reasoning": f"Combined {len(documents)} documents.", "skill": text, "cites": cites}
     text = rewritten(prompt.skill, unite(shown, profile))
     return {"reasoning": f"Carried out {len(shown)} suggestions.", "skill": text, "cites": cites}
