@@ -1,6 +1,6 @@
 import pytest
 
-from etude.cli.parsing.flags import take_dotted
+from etude.cli.parsing.verb import take_dotted
 from etude.cli.parsing.usage import UsageError
 
 

@@ -7,18 +7,17 @@ from pathlib import Path
 from etude.cli.lookup import find_run, larger, last_run
 from etude.cli.terminal import output
 from etude.cli.terminal.attempt_text import HEADS, attempt_lines
-from etude.cli.terminal.cost_text import cost_lines
 from etude.cli.terminal.summary_text import print_summary
 from etude.cli.terminal.tables import shown, text_lines
 from etude.errors import DataError
-from etude.readable import counted
-from etude.records import Edit, Tested
+from etude.readable import counted, short
+from etude.records import Edit, Tested, Usage
 from etude.records.summary import Summary
 from etude.store import RunView, StepView, read_events
 from etude.store.projections.attempts import attempt_page
-from etude.store.projections.cost import read_cost
+from etude.store.projections.cost import RunCost, read_cost
 from etude.store.projections.log import Log
-from etude.store.projections.runs import decisions, planned, reached_limit, resume_command, summary_of
+from etude.store.projections.runs import decisions, planned, reached_limit, resume_command
 from etude.store.projections.steps import step_page
 
 _FILES = {
@@ -35,6 +34,7 @@ _FILES = {
     "config.yaml": "the settings",
 }
 _COLUMNS = ("step", "action", "validation", "tokens", "edits", "reason")
+_COSTS = ("role", "stage", "calls", "failed", "tokens in", "cached", "out", "cost")
 _FATES = ("applied", "repaired", "missed", "protected", "no_change", "dropped")
 
 
@@ -49,16 +49,13 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.cost:
         cost = read_cost(view.path)
-        if args.json:
-            output.json_result(cost.model_dump(mode="json"))
-        else:
-            output.lines(cost_lines(cost), simulated=_simulated(view))
+        output.measured(cost, _cost_lines(cost), as_json=args.json, simulated=_simulated(view))
         return 0
-    summary = summary_of(view)
+    summary = view.summary
     if args.json:
         limit = reached_limit(None if summary is None or view.outdated else summary.stopped)
         resume = {"resume": resume_command(view, output.program()), "raise_limit": limit or None}
-        output.json_result({**view.model_dump(mode="json"), **resume})
+        output.json_result({**dict(view), **resume})
         return 0
     _print_state(view, summary)
     if not view.evaluations_only:
@@ -177,7 +174,7 @@ def _show_attempt(view: RunView, name: str, as_json: bool) -> None:
 
 
 def _simulated(view: RunView) -> bool:
-    return view.summary is not None and bool(view.summary.get("simulated"))
+    return view.summary is not None and view.summary.simulated
 
 
 def _task_lines(tasks: Sequence[Tested]) -> Iterator[str]:
@@ -207,3 +204,24 @@ def _print_edit(head: str, edit: Edit) -> None:
         for number, part in enumerate(text.splitlines()):
             output.line(f"  {name if number == 0 else '':<7} {part}".rstrip())
     output.line(f"  {'cites':<7} {', '.join(edit.cites) or 'nothing'}")
+
+
+def _cost_lines(cost: RunCost) -> Iterator[str]:
+    """A table by role and stage with the sums below."""
+    if not cost.calls:
+        yield "no call has been made yet"
+        return
+    rows = [
+        (each.role, each.stage.replace("_", " "), each.calls, each.failed, each.usage, each.usd)
+        for each in sorted(cost.stages, key=lambda each: (each.role, -each.usage.total))
+    ]
+    failed = sum(each.failed for each in cost.stages)
+    yield from text_lines(
+        [_COSTS, *(_cost_row(*row) for row in (*rows, ("total", "", cost.calls, failed, cost.usage, cost.usd)))]
+    )
+
+
+def _cost_row(role: str, stage: str, calls: int, failed: int, usage: Usage, usd: float | None) -> tuple[str, ...]:
+    tokens = usage.input_tokens, usage.cached_tokens, usage.output_tokens
+    money = "unknown" if usd is None else f"${usd:.4f}" if 0 < usd < 1 else f"${usd:,.2f}"
+    return role, stage, f"{calls:,}", f"{failed:,}", *map(short, tokens), money
