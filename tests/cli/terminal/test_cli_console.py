@@ -18,6 +18,7 @@ from etude.events import (
     StageFinished,
     StageStarted,
 )
+from etude.readable import fitted
 from etude.records import Usage
 
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -145,13 +146,18 @@ def busy() -> tuple[Event, ...]:
     return long, ROLLOUT, *[call] * 20, decided(1, tasks=48, tried=48, solved=13), spent, *batch, error
 
 
+def test_a_path_is_never_broken() -> None:
+    path = "/".join(["folder"] * 20)
+    assert fitted(f"best skill  {path}", 40) == [f"best skill  {path}"]
+
+
 def test_batch_accuracy_and_cost_are_seen_at_80_columns() -> None:
     clock = Clock()
     progress = [STARTED.model_copy(update={"steps": 0}), ROLLOUT]
     lines = drawn(80, *progress, *busy()[2:], clock=clock)
     assert "  4/10, 67% solved, 1 errored" in lines[0]
     assert "$123.45" in lines[2]
-    clock, shown = Clock(), Progress()
+    clock = Clock()
     shown = Progress(clock)
     for event in progress:
         shown.take(event)
