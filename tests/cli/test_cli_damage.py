@@ -3,10 +3,10 @@
 import random
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from damage import (
@@ -33,48 +33,45 @@ ALL = (*READING, "train")
 KEPT = ("closed", "logged")
 
 
-class Runs(NamedTuple):
-    """Finished runs, `closed` and `logged` in a folder, and what each verb says of them."""
-
-    folder: Path
-    whole: Mapping[str, Mapping[str, Said]]
-
-
 @pytest.fixture(scope="session")
-def runs_done(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+def runs_done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Finished runs, `closed` and `logged`."""
+
     def make(folder: Path) -> None:
         folder.mkdir()
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(folder)
             make_run(folder)
 
-    folder = made_once(tmp_path_factory, "damage", make)
+    return made_once(tmp_path_factory, "damage", make)
+
+
+@pytest.fixture(scope="session")
+def told(runs_done: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Said]:
+    """What each verb says of the run that is closed."""
+    place = tmp_path_factory.mktemp("whole")
+    shutil.copytree(runs_done / "closed", place / "closed")
     with pytest.MonkeyPatch.context() as patch:
-        place = tmp_path_factory.mktemp("whole")
-        for kept in KEPT:
-            shutil.copytree(folder / kept, place / kept)
         patch.chdir(place)
-        return Runs(folder, {kept: told_whole(kept) for kept in KEPT})
+        return told_whole("closed")
 
 
 @pytest.fixture
-def whole(runs_done: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Mapping[str, Said]]:
-    """What each verb says of the two runs, which are in the current folder."""
+def whole(
+    runs_done: Path, told: Mapping[str, Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Mapping[str, Said]:
+    """What each verb says of the run that is closed; both are in the current folder."""
     monkeypatch.chdir(tmp_path)
     for kept in KEPT:
-        shutil.copytree(runs_done.folder / kept, kept)
-    return runs_done.whole
+        shutil.copytree(runs_done / kept, kept)
+    return told
 
 
 @pytest.mark.slow
 def test_a_flipped_bit_of_the_journal_does_no_harm(whole: Any) -> None:
-    assert flips(range(1_000, 1_300), whole) == []
-
-
-def flips(numbers: Iterable[int], whole: Mapping[str, Mapping[str, Said]]) -> list[str]:
-    """What goes wrong with these flips, in both runs by turns."""
-    kept = (KEPT[number % 2] for number in numbers)
-    return [each for number, name in zip(numbers, kept, strict=True) for each in flipped(name, number, whole[name])]
+    by_name = {"closed": whole, "logged": told_whole("logged")}
+    found = [flipped(name, number, by_name[name]) for number in range(1_000, 1_300) for name in [KEPT[number % 2]]]
+    assert [each for some in found for each in some] == []
 
 
 def cut(path: Path, share: float) -> None:
@@ -133,7 +130,7 @@ def test_a_flipped_bit_of_the_events_ends_in_no_traceback(whole: Any) -> None:
         def damage(number: int = number) -> str:
             return flip(RUN / "events.jsonl", random.Random(number))
 
-        found = harms("closed", damage, [verb], whole["closed"])
+        found = harms("closed", damage, [verb], whole)
         assert verb in ("view", "cost") or found == []
         assert all(each.endswith("another result in silence") for each in found)
 
@@ -153,7 +150,7 @@ def test_a_fact_that_was_changed_is_paid_for_again_with_one_warning(whole: Any) 
     shutil.copytree("closed", "demo")
     run_sql("UPDATE facts SET value = replace(value, 'a', 'b')")
     said = say(TRAIN)
-    assert result("train", said) == result("train", whole["closed"]["train"])
+    assert result("train", said) == result("train", whole["train"])
     assert said.err.count("was changed in journal") == 1
     assert say(TRAIN).err.count("was changed in journal") == 0
 
@@ -174,5 +171,5 @@ FAST = ("cut in half", "no journal", "another answer to each", "provenance cut",
 
 @pytest.mark.parametrize("damage", few(DAMAGES, *FAST))
 def test_damage_does_no_harm(damage: str, whole: Any) -> None:
-    found = harms("closed", lambda: f"{damage} {DAMAGES[damage]() and ''}", ALL, whole["closed"])
+    found = harms("closed", lambda: f"{damage} {DAMAGES[damage]() and ''}", ALL, whole)
     assert found == []

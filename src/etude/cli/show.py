@@ -12,12 +12,11 @@ from etude.cli.terminal.tables import shown, text_lines
 from etude.errors import DataError
 from etude.readable import counted, short
 from etude.records import Edit, Tested, Usage
-from etude.records.summary import Summary
-from etude.store import RunView, StepView, read_events
+from etude.store import RunView, StepView
 from etude.store.projections.attempts import attempt_page
 from etude.store.projections.cost import RunCost, read_cost
 from etude.store.projections.log import Log
-from etude.store.projections.runs import decisions, planned, reached_limit, resume_command
+from etude.store.projections.runs import decisions, reached_limit, resume_command
 from etude.store.projections.steps import step_page
 
 _FILES = {
@@ -57,7 +56,9 @@ def run(args: argparse.Namespace) -> int:
         resume = {"resume": resume_command(view, output.program()), "raise_limit": limit or None}
         output.json_result({**dict(view), **resume})
         return 0
-    _print_state(view, summary)
+    log = Log(view.path, many=False)
+    log.read()
+    _print_state(view, log.story.steps)
     if not view.evaluations_only:
         output.line()
     if summary is not None:
@@ -65,16 +66,19 @@ def run(args: argparse.Namespace) -> int:
             output.line("when it last stopped:")
         print_summary(summary)
     if summary is None or view.outdated:
-        output.lines(_warnings(view))
-    output.lines(_table(view, summary))
+        for text in log.story.warnings:
+            first, *rest = text.splitlines()
+            output.lines([f"warning: {first}", *(f"  {line}" for line in rest)])
+    output.lines(_table(view, log))
     _print_files(view)
     return 0
 
 
-def _print_state(view: RunView, summary: Summary | None) -> None:
-    done, plan = sum(step.action is not None for step in view.steps), planned(view)
-    steps = f", {counted(done, 'step')} done" if plan is None else f", {done} of {counted(plan, 'step')} done"
-    if not view.steps and plan is None:
+def _print_state(view: RunView, plan: int) -> None:
+    """`plan` is how many steps the whole run has; 0 where that depends on what happens, or was not said yet."""
+    summary, done = view.summary, sum(step.action is not None for step in view.steps)
+    steps = f", {done} of {counted(plan, 'step')} done" if plan else f", {counted(done, 'step')} done"
+    if not view.steps and not plan:
         steps = ""
     if view.running:
         output.line(f"run {view.name}: running now{steps}")
@@ -90,30 +94,19 @@ def _print_state(view: RunView, summary: Summary | None) -> None:
         output.line(f"run {view.name}: finished")
 
 
-def _warnings(view: RunView) -> Iterator[str]:
-    """What the run has warned of so far."""
-    notices = list(read_events(view.path, "notice"))
-    withdrawn = {str(each.get("text")) for each in notices if each.get("withdrawn")}
-    said = (str(each.get("text")) for each in notices if each.get("level") == "warning")
-    for text in dict.fromkeys(text for text in said if text not in withdrawn):
-        first, *rest = text.splitlines()
-        yield f"warning: {first}"
-        yield from (f"  {line}" for line in rest)
-
-
-def _table(view: RunView, summary: Summary | None) -> Iterator[str]:
+def _table(view: RunView, log: Log) -> Iterator[str]:
     if view.evaluations_only:
         return
     if not view.steps:
         yield "no step has begun yet"
         return
-    rows = [_row(decision.name, decision.view) for decision in decisions(view)]
+    rows = [_row(decision.name, decision.view) for decision in decisions(view, log)]
     # Some searches measure validation only at the end.
     shown = [column for column in range(len(_COLUMNS)) if any(row[column] for row in rows)]
     yield ""
     yield from text_lines([[row[column] for column in shown] for row in (_COLUMNS, *rows)])
     if any(step.best for step in (*view.steps, *view.epochs)):
-        withheld = summary is not None and summary.withheld
+        withheld = view.summary is not None and view.summary.withheld
         yield "* became the best skill" + (" of the search, which is not handed out" if withheld else "")
 
 
