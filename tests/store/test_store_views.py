@@ -37,11 +37,11 @@ def test_steps_tell_what_became_of_their_candidate(run):
     edits = [applied("a", "applied"), applied("b", "missed"), applied("c", "applied")]
     run.write_json("steps/0001/update.json", {"edits": edits, "skipped": ""})
     run.write_candidate("steps/0001", "", "abcde")
-    write_step(run, "steps/0001", "accepted", verdict, best=True)
+    write_step(run, "steps/0001", "accepted", verdict, best=True, reason=verdict.reason)
     lost = Verdict(accepted=False, reason="cannot win", current=0.6)
     write_step(run, "steps/0002", "rejected", lost, reason="lost after 3 tasks", origin="slow_update")
     run.write_json("steps/0003/update.json", {"edits": [], "skipped": "the text is unchanged"})
-    write_step(run, "steps/0003", "skipped", of_a_later_version={"a": 1})
+    write_step(run, "steps/0003", "skipped", reason="the text is unchanged", of_a_later_version={"a": 1})
     run.write_json("steps/0004/rollout.json", [])
     assert read_run(run.path).steps == (
         StepView(

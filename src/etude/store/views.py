@@ -50,15 +50,13 @@ class GateView(Lenient):
     """The candidate became the best skill."""
     origin: Literal["step", "slow_update", "tidy"] = "step"
     reason: str = ""
-    """Why, in a sentence; the verdict's own reason when empty."""
+    """Why, in a sentence."""
 
 
 class UpdateView(Lenient):
     """`update.json` of a step or a slow update."""
 
     edits: tuple[AppliedEdit, ...] = ()
-    skipped: str = ""
-    """Why the step made no candidate, empty if it made one."""
 
 
 class UntestedView(Lenient):
@@ -237,17 +235,12 @@ def _step(folder: Path) -> StepView:
     update = read_view(folder / "update.json", UpdateView)
     candidate = text_of(folder / "candidate.md")
     verdict = None if gate is None else gate.verdict
-    reasons = (
-        "" if gate is None else gate.reason,
-        "" if verdict is None else verdict.reason,
-        "" if update is None else update.skipped,
-    )
     return StepView(
         number=int(folder.name),
         action=None if gate is None else gate.action,
         best=gate is not None and gate.best,
         origin="step" if gate is None else gate.origin,
-        reason=next((reason for reason in reasons if reason), ""),
+        reason="" if gate is None else gate.reason,
         current=None if verdict is None else verdict.current,
         candidate=None if verdict is None else verdict.candidate,
         edits={} if update is None else _fates(update.edits),
