@@ -74,9 +74,3 @@ def test_what_is_wrong_with_targets_is_said_of_the_one(
 ) -> None:
     assert says in refused(capsys, project(targets))
     assert not Path("runs/run").exists()
-
-
-def test_target_and_targets_do_not_go_together(fresh_project: Path, capsys: Captured) -> None:
-    path = Path(project([FIRST, SECOND]))
-    path.write_text(path.read_text() + "target: {model: 'simulated:target'}\n")
-    assert "target and targets are both set" in refused(capsys, str(path))

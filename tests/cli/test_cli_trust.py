@@ -225,8 +225,6 @@ def names_everything(stranger: Stranger, demo_done: Path, listener: str) -> None
 def test_plain_settings_ask_nothing_and_find_no_module_and_no_plugin_of_the_folder(stranger: Stranger) -> None:
     done = stranger.run("train")
     assert done.returncode == 0, done
-    again = stranger.run("plan", "--target.model", "openai:g", "--target.base_url", "http://127.0.0.1:1")
-    assert "canary" not in again.stderr
     code = f"import runpy, sys; sys.argv = ['etude', 'plan']; sys.path[0] = {str(stranger.folder)!r}; "
     module = [sys.executable, "-c", f"{code} runpy.run_module('etude', run_name='__main__')"]
     assert subprocess.run(module, cwd=stranger.folder, capture_output=True, check=False).returncode == 0
