@@ -163,7 +163,7 @@ def test_a_journal_that_another_program_holds_is_said(whole: Any, monkeypatch: p
     assert "held by another program" in said.err
 
 
-FAST = ("cut in half", "no journal", "another answer to each", "provenance cut", "attempts cut")
+FAST = ("cut in half", "another answer to each", "attempts cut")
 
 
 @pytest.mark.parametrize("damage", few(DAMAGES, *FAST))

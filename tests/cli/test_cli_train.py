@@ -66,7 +66,7 @@ def test_other_settings_for_the_same_run_are_refused_and_a_fork_takes_over_its_f
     captured = capsys.readouterr()
     assert "search.batch_size: was 20, now 30" in captured.err
     assert "--fork" in captured.err
-    words = ["train", CONFIG, "--json", *PAPER, "--search.batch_size", "30", "--train.epochs", "1"]
+    words = ["train", CONFIG, "--json", *PAPER, "--search.batch_size", "10", *QUICK]
     assert main([*words, "--name", "forked", "--fork", "demo"]) == 0
     forked = json.loads(capsys.readouterr().out)
     assert main([*words, "--name", "alone"]) == 0

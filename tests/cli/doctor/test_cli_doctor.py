@@ -15,6 +15,7 @@ from trusting import trust
 
 Captured = pytest.CaptureFixture[str]
 CONFIG = "demo/etude.yaml"
+SMALL = ["--train.epochs", "1", "--env.limit={train: 6, val: 4, test: 4}"]
 
 
 @pytest.fixture
@@ -258,8 +259,7 @@ def test_a_placeholder_for_a_key_changes_nothing_in_the_settings_of_a_run(
     fresh_project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "e")
-    small = ["--train.epochs", "1", "--env.limit={train: 20, val: 20, test: 20}"]
-    assert main(["train", CONFIG, *small]) == 0
+    assert main(["train", CONFIG, *SMALL]) == 0
     written = Path("demo/runs/demo/config.yaml")
     assert "redacted" not in written.read_text()
     assert main(["train", str(written)]) == 0
@@ -313,7 +313,7 @@ def test_plugins_are_listed_and_those_that_do_not_work_are_wrong_and_harm_no_oth
             f"fix or uninstall {origin}",
         ),
     }
-    assert main(["train", CONFIG, "--train.epochs", "1", "--executor.name", "plain"]) == 0
+    assert main(["train", CONFIG, *SMALL, "--executor.name", "plain"]) == 0
 
 
 def test_a_plugin_that_ends_the_program_is_wrong_and_one_that_prints_leaves_the_result_alone(
