@@ -6,13 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from at_terminal import Terminal
 from etude import ListEnvironment, Skill, Trainer
 from etude.simulation import SEED_SKILL, make_tasks
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def shown(stream: io.StringIO, folder: Path, monkeypatch: pytest.MonkeyPatch, **given: bool) -> str:

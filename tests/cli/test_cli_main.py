@@ -1,11 +1,11 @@
 import contextlib
-import io
 import json
 import shlex
 from pathlib import Path
 
 import pytest
 
+from at_terminal import Terminal
 from etude import __version__
 from etude.cli.main import main
 from etude.cli.parsing.parser import VERBS
@@ -187,11 +187,6 @@ def test_ctrl_c_where_nothing_else_takes_it_is_exit_code_130(
     again = "run the same command again"
     assert json.loads(captured.out) == {"error": "interrupted", "hint": again, "exit_code": 130}
     assert captured.err == f"error: interrupted\nhint: {again}\n"
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def test_the_result_has_colour_in_a_terminal_and_none_when_it_is_not_wanted(

@@ -1,9 +1,9 @@
-import io
 import re
 
 import pytest
 from rich.console import Console as RichConsole
 
+from at_terminal import Terminal
 from etude.display.console import HEARTBEAT_SECONDS, SHOWN, Console
 from etude.display.live import status
 from etude.display.progress import Progress
@@ -30,11 +30,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 STARTED = RunStarted(name="first", folder="runs/first", epochs=2, steps=4, resumed=False, simulated=False)
