@@ -38,9 +38,11 @@ def answering(answer: Answer) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/v1", heard
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/v1", heard
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def said(text: str = '{"answer": 5}', finish: str = "stop") -> tuple[int, dict[str, Any]]:
