@@ -29,7 +29,9 @@ def test_a_slow_update_stands_behind_the_step_it_followed(demo_project: Path, ca
         folder.mkdir(parents=True)
         (folder / "gate.json").write_text('{"action": "rejected", "origin": "slow_update", "reason": "no"}')
     main(["diff", RUN, "0", "2"])
-    assert "\nslow update 21 rejected: no\nstep 2 " in capsys.readouterr().out
+    between = capsys.readouterr().out
+    assert "\nslow update 21 rejected: no\nstep 2 " in between
+    assert "slow update 22" not in between
     main(["show", RUN])
     names = [re.split("  +", line)[0] for line in capsys.readouterr().out.splitlines()]
     assert names.index("slow update 21") == names.index("1") + 1
