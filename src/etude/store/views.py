@@ -57,6 +57,8 @@ class UpdateView(Lenient):
     """`update.json` of a step or a slow update."""
 
     edits: tuple[AppliedEdit, ...] = ()
+    skipped: str = ""
+    """Why the step made no candidate, empty if it made one."""
 
 
 class UntestedView(Lenient):
