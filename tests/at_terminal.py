@@ -1,5 +1,6 @@
 """The command at a terminal, with somebody who types."""
 
+import io
 import os
 import pty
 import subprocess
@@ -8,6 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ETUDE = Path(sys.executable).with_name("etude")
+
+
+class Terminal(io.StringIO):
+    """A stream that is taken for a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def at_a_terminal(words: Sequence[str], answers: Sequence[str]) -> str:

@@ -102,13 +102,6 @@ def test_without_one_common_score_there_is_nothing_to_compare(tmp_path: Path) ->
         World(tmp_path, {"A0": "!!!!!!!!", "B0": "yyyyyyyy"}).compare(max_void_eval=0.5)
 
 
-def test_a_skill_is_no_better_than_itself_and_is_asked_once(tmp_path: Path) -> None:
-    world = World(tmp_path, {"A0": "nyynyyny"})
-    result = world.compare(A, A.model_copy(update={"name": "other"}))
-    assert (result.verdict, result.difference.mean, result.equal) == ("do not ship", 0.0, 8)
-    assert len(world.target.requests) == 8
-
-
 def test_a_margin_is_a_gain_in_score(tmp_path: Path) -> None:
     world = World(tmp_path, {})
     with pytest.raises(ConfigError, match=r"margin = 1 is out of range"):

@@ -42,7 +42,7 @@ def test_candidates_that_do_not_help_are_rarely_shipped_and_the_truth_is_in_the_
     verdicts: ModuleType,
 ) -> None:
     for number, world in enumerate(verdicts.WORLDS):
-        for tasks, trials in verdicts.SIZES[number % 2 :: 2]:  # half of them, for time
+        for tasks, trials in verdicts.SIZES[number % 3 :: 3]:  # one of three, for time
             found = verdicts.rates(world, tasks, trials, 200)
             assert world.gain > 0 or found.ship <= 18 / 200, (world, tasks, trials, found)
             assert found.difference >= 182 / 200, (world, tasks, trials, found)

@@ -1,49 +1,34 @@
 """Progress for a person who works from Python."""
 
-import os
-import pty
+import io
 import re
-import subprocess
-import sys
 from pathlib import Path
 
-PROGRAM = """
-import sys
+import pytest
+
+from at_terminal import Terminal
 from etude import ListEnvironment, Skill, Trainer
 from etude.simulation import SEED_SKILL, make_tasks
-tasks = make_tasks("counting", 12, seed=1)
-env = ListEnvironment(train=tasks[:4], val=tasks[4:8], test=tasks[8:], scorer="exact")
-for name, given in (("silent", {"progress": False}), ("shown", {})):
-    config = {"train": {"epochs": 1}, "run": {"folder": sys.argv[1], "name": name}}
-    print(Trainer(config, env=env, skill=Skill(text=SEED_SKILL), **given).train())
-"""
 
 
-def run(*words: str) -> str:
-    """What the program writes where its output is a terminal."""
-    leader, follower = pty.openpty()
-    with subprocess.Popen([sys.executable, "-c", PROGRAM, *words], stdout=follower, stderr=follower) as program:
-        os.close(follower)
-        text = b""
-        try:
-            while part := os.read(leader, 4096):
-                text += part
-        except OSError:  # the other end is closed
-            pass
-        finally:
-            os.close(leader)
-    assert program.returncode == 0, text
-    return text.decode()
+def shown(stream: io.StringIO, folder: Path, monkeypatch: pytest.MonkeyPatch, **given: bool) -> str:
+    """What a run writes on stderr where that is the stream."""
+    tasks = make_tasks("counting", 12, seed=1)
+    env = ListEnvironment(train=tasks[:4], val=tasks[4:8], test=tasks[8:], scorer="exact")
+    config = {"train": {"epochs": 1}, "run": {"folder": str(folder), "name": "first"}}
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr", stream)
+    summary = Trainer(config, env=env, skill=Skill(text=SEED_SKILL), **given).train()
+    assert repr(summary).startswith("<Summary 'first': test ")
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
 
 
-def test_at_a_terminal_progress_is_shown_unless_it_is_switched_off(tmp_path: Path) -> None:
-    silent, _, shown = run(str(tmp_path)).partition("\n")
-    assert silent.startswith("<Summary 'silent': ")
-    assert "starting run 'shown' in" in shown
-    assert "step 1 " in shown
-    assert re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).splitlines()[-1].startswith("<Summary 'shown': test ")
-
-
-def test_in_a_service_nothing_is_shown(tmp_path: Path) -> None:
-    words = [sys.executable, "-c", PROGRAM, str(tmp_path)]
-    assert subprocess.run(words, capture_output=True, check=True, timeout=60).stderr == b""
+def test_at_a_terminal_progress_is_shown_unless_it_is_switched_off_and_in_a_service_it_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = shown(Terminal(), tmp_path / "a", monkeypatch)
+    assert "starting run 'first' in" in text
+    assert "step 1 " in text
+    assert "elapsed" in text
+    assert shown(Terminal(), tmp_path / "b", monkeypatch, progress=False) == ""
+    assert shown(io.StringIO(), tmp_path / "c", monkeypatch) == ""

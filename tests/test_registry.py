@@ -113,16 +113,6 @@ def test_what_lacks_something_is_refused_and_told_what(family, name: str, proble
 made = Made("", None)
 
 
-def test_a_module_that_ends_the_program_when_it_is_imported_is_an_error(tmp_path, monkeypatch) -> None:
-    (tmp_path / "exit_for_registry.py").write_text("raise SystemExit(3)\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(ConfigError, match=r"from 'exit_for_registry:Model': SystemExit: 3\n"):
-        find("models", "exit_for_registry:Model")
-
-
-EXACT, F1 = "etude.envs.scorers.text:Exact", "etude.envs.scorers.text:F1"
-
-
 def install(folder: Path, package: str, **scorers: str) -> None:
     """What an installed package leaves in a folder of the search path."""
     info = folder / f"{package}-1.0.dist-info"
@@ -150,22 +140,3 @@ def test_extras_behind_an_entry_point_and_classes_within_classes_are_understood(
     install(tmp_path, "nested", nested="nested_for_registry:Outer.Inner [fast]")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert find("scorers", "nested").name == "exact"
-
-
-def test_two_plugins_that_give_one_name_to_different_classes_are_refused_by_name(tmp_path, monkeypatch) -> None:
-    install(tmp_path, "one", mine=EXACT)
-    install(tmp_path, "two", mine=F1)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(ConfigError) as caught:
-        find("scorers", "mine")
-    assert str(caught.value) == (
-        f"scorer 'mine' is the name of several plugins: one 1.0 ({EXACT}) and two 1.0 ({F1})\n"
-        "hint: give the import path of the one that is meant as the name, or uninstall the others"
-    )
-
-
-def test_two_plugins_that_give_one_name_to_the_same_class_are_one(tmp_path, monkeypatch) -> None:
-    install(tmp_path, "one", mine=EXACT)
-    install(tmp_path, "two", mine=EXACT)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    assert find("scorers", "mine").name == "exact"

@@ -38,7 +38,7 @@ def read(folder: Path, name: str) -> Any:
 
 
 def test_a_skill_over_its_limit_is_not_evaluated(tmp_path) -> None:
-    summary = run(tmp_path, skill={"max_tokens": 90})
+    summary = run(tmp_path, skill={"max_tokens": 90}, train={"epochs": 1})
     assert (summary.accepted, summary.rejected) == (0, 0)
     assert "more than skill.max_tokens = 90" in read(tmp_path, "steps/0001/update.json")["skipped"]
 
@@ -51,7 +51,7 @@ def test_an_environment_needs_two_methods(tmp_path) -> None:
         def score(self, task, trajectory):
             return trajectory.answer.casefold() == str(task.gold).casefold()
 
-    assert run(tmp_path, given={"env": Mine()}).best.test.n == 10
+    assert run(tmp_path, given={"env": Mine()}, train={"epochs": 1}).best.test.n == 10
 
 
 def test_an_environment_with_an_empty_test_split_is_refused(tmp_path) -> None:
@@ -62,7 +62,7 @@ def test_an_environment_with_an_empty_test_split_is_refused(tmp_path) -> None:
 
 def test_a_given_model_answers_and_is_not_closed(tmp_path) -> None:
     target = ScriptedModel(lambda request: "<answer>?</answer>")
-    summary = run(tmp_path, given={"target": target})
+    summary = run(tmp_path, given={"target": target}, train={"epochs": 1})
     assert len(target.requests) >= 50
     assert not target.closed
     assert summary.initial.test.mean == 0
@@ -71,7 +71,7 @@ def test_a_given_model_answers_and_is_not_closed(tmp_path) -> None:
 def test_two_runs_at_the_same_time_do_not_disturb_each_other(tmp_path) -> None:
     def trainer(name: str) -> Trainer:
         settings = {"train": {"epochs": 1}, "run": {"folder": str(tmp_path), "name": name}}
-        return Trainer(settings, env=env(), skill=SKILL)
+        return Trainer(settings, env=ListEnvironment(TASKS[:10], TASKS[20:30], TASKS[40:50]), skill=SKILL)
 
     async def both():
         return await asyncio.gather(trainer("one").atrain(), trainer("two").atrain())
@@ -175,7 +175,7 @@ def test_an_ordinary_word_in_a_secret_variable_changes_no_score(tmp_path, monkey
     tasks = [Task(id=str(i), input=f"Say password {i}.", gold=f"password {i}") for i in range(12)]
     listed = ListEnvironment(tasks[:4], tasks[4:8], tasks[8:], scorer="exact")
     echo = ScriptedModel(lambda request: f"<answer>{request.messages[-1].text[4:-1]}</answer>")
-    summary = run(tmp_path, given={"env": listed, "target": echo})
+    summary = run(tmp_path, given={"env": listed, "target": echo}, train={"epochs": 1})
     assert summary.initial.test.mean == 1
 
 

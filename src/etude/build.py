@@ -318,27 +318,22 @@ def _bill(prices: Mapping[str, Price | None]) -> Callable[[str, Usage, bool], fl
     return lambda target, usage, simulated: cost(usage, prices[target], simulated)
 
 
-def _paid(parts: _Parts, place: str, spend: SqliteSpend, emit: Callable[[Event], None]) -> ChatModel:
-    """The model of a role within its budget and its server's limits; temporary errors are tried again."""
-    section, provider = parts.config.models.get(place, parts.config.target), parts.providers[place]
-    role = role_of(place)
-    model = Metered(provider, role, spend, parts.price(place), emit)
-    if not provider.answered_by_hand:  # it has no server to spare: all questions are asked before the first answer
-        model = Limited(model, section.max_concurrency or max(64, parts.config.limits.concurrency))
-        model = Resending(model) if parts.config.limits.resend else model
-    return Retrying(model, role, parts.config.limits.outage_seconds)
-
-
 def _fitted(
     parts: _Parts, place: str, folder: RunFolder, spend: SqliteSpend, emit: Callable[[Event], None]
 ) -> ChatModel:
-    """The paid model of a role, asked as its server takes it."""
-    section = parts.config.models.get(place, parts.config.target)
+    """The model of a role within its budget and its server's limits, asked as its server takes it; temporary errors
+    are tried again."""
+    section, provider = parts.config.models.get(place, parts.config.target), parts.providers[place]
+    role = role_of(place)
 
     def notice(text: str, hint: str) -> None:
         emit(_warning(f"{text}; to have it so from the start: {hint}" if hint else text, ""))
 
-    model = _paid(parts, place, spend, emit)
+    model = Metered(provider, role, spend, parts.price(place), emit)
+    if not provider.answered_by_hand:  # it has no server to spare: all questions are asked before the first answer
+        model = Limited(model, section.max_concurrency or max(64, parts.config.limits.concurrency))
+        model = Resending(model) if parts.config.limits.resend else model
+    model = Retrying(model, role, parts.config.limits.outage_seconds)
     return Fitted(model, place, notice, folder.journal, kept_of(place, section))
 
 

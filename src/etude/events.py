@@ -146,7 +146,9 @@ class Decided(Record):
     origin: Literal["step", "slow_update", "tidy"]
     reason: str
     current: float | None
+    """Mean validation score of the skill after it; None where it was not measured."""
     best: float | None
+    """The same of the best skill."""
     skill_tokens: int
     solved: int = 0
     """Training tasks that were solved when they were last attempted."""

@@ -21,7 +21,7 @@ from etude.events import (
     StageStarted,
 )
 from etude.readable import counted
-from etude.records import Record, Role, Split, Usage
+from etude.records import Role, Split, Usage
 
 OUTSIDE = "-"
 """Stands for the stage of calls that belong to none, as those that a killed process had under way."""
@@ -94,27 +94,11 @@ class RoleUse(NamedTuple):
         )
 
 
-class Milestone(Record):
-    """A decision, and what was known after it."""
+class Milestone(Decided):
+    """A decision, and what had been paid for it."""
 
-    step: int
-    origin: str
-    """What was decided on: the candidate of a `step`, a `slow_update` or a `tidy`."""
-    action: str
-    """`accepted`, `rejected` or `skipped`."""
     target_calls: int
     """Requests that the target had been sent by then."""
-    solved: int
-    """Training tasks that were solved when they were last attempted."""
-    tried: int
-    """Training tasks that were attempted so far."""
-    tasks: int
-    """All training tasks."""
-    val: float | None
-    """Mean validation score of the skill after it; None where it was not measured."""
-    best: float | None
-    """The same of the best skill."""
-    skill_tokens: int
 
 
 class Story(NamedTuple):
@@ -267,18 +251,7 @@ def _called(story: Story, event: CallFinished) -> Story:
 def _decided(story: Story, event: Decided) -> Story:
     if any((turn.step, turn.origin) == (event.step, event.origin) for turn in story.turns):
         return story
-    turn = Milestone(
-        step=event.step,
-        origin=event.origin,
-        action=event.action,
-        target_calls=story.target_calls,
-        solved=event.solved,
-        tried=event.tried,
-        tasks=event.tasks,
-        val=event.current,
-        best=event.best,
-        skill_tokens=event.skill_tokens,
-    )
+    turn = Milestone(**dict(event), target_calls=story.target_calls)
     return story._replace(turns=(*story.turns, turn), steps=event.steps)
 
 

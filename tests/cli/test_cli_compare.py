@@ -50,38 +50,28 @@ def test_none_is_an_arm_without_a_skill_and_costs_nothing_where_the_run_knows_it
     assert "\nskill   no skill (" in capsys.readouterr().out
 
 
-def test_without_a_verdict_the_exit_code_is_4_and_it_says_what_would_settle_it(
+def test_the_exit_code_is_that_of_the_verdict_which_a_margin_or_an_allowed_loss_moves(
     demo_project: Path, capsys: Captured
 ) -> None:
-    text = Path(RUN, "best/everyday-tasks/SKILL.md").read_text()
-    Path("same.md").write_text(text + "\nThank you.\n")
-    words = ["compare", f"{RUN}:best", "same.md", "--env.limit={test: 5}"]
-    assert main(words) == 4
-    out = capsys.readouterr().out
-    assert "\nverdict     inconclusive, on tasks like these: B may be better, or not (-" in out
-    assert "\nto settle   " in out
-    assert main([*words, "--json"]) == 4
-    assert json.loads(capsys.readouterr().out)["settle"]["note"]
-
-
-def test_with_a_margin_a_skill_that_changes_nothing_is_not_shipped(demo_project: Path, capsys: Captured) -> None:
-    text = Path(RUN, "best/everyday-tasks/SKILL.md").read_text()
-    Path("same.md").write_text(text + "\nThank you.\n")
-    assert main(["compare", f"{RUN}:best", "same.md", "--trials", "1", "--margin", "0.2"]) == 5
-    assert "\nverdict     do not ship: B is not better by 0.2, with 95% confidence (" in capsys.readouterr().out
-
-
-def test_a_skill_that_is_not_worse_is_shipped_where_a_loss_is_allowed(demo_project: Path, capsys: Captured) -> None:
-    text = Path(RUN, "best/everyday-tasks/SKILL.md").read_text()
-    Path("same.md").write_text(text + "\nThank you.\n")
+    Path("same.md").write_text(Path(RUN, "best/everyday-tasks/SKILL.md").read_text() + "\nThank you.\n")
     words = ["compare", f"{RUN}:best", "same.md", "--trials", "1"]
-    assert main([*words, "--allow-loss", "0.2"]) == 0
-    assert re.search(
-        r"\nverdict     ship: B is not worse by 0\.2 or more, with 95% confidence \(-0\.\d{3} at least\)\n",
-        capsys.readouterr().out,
-    )
-    assert main([*words, "--allow-loss", "0.001"]) == 4
-    assert "\nverdict     inconclusive: B may be worse by 0.001 or more, or not (-" in capsys.readouterr().out
+    few = [*words, "--env.limit={test: 5}"]
+    for asked, code, said in (
+        (few, 4, r"inconclusive, on tasks like these: B may be better, or not \(-"),
+        ([*words, "--margin", "0.2"], 5, r"do not ship: B is not better by 0\.2, with 95% confidence \("),
+        (
+            [*words, "--allow-loss", "0.2"],
+            0,
+            r"ship: B is not worse by 0\.2 or more, with 95% confidence \(-0\.\d{3} at least\)\n",
+        ),
+        ([*words, "--allow-loss", "0.001"], 4, r"inconclusive: B may be worse by 0\.001 or more, or not \(-"),
+    ):
+        assert main(asked) == code
+        out = capsys.readouterr().out
+        assert re.search(rf"\nverdict     {said}", out)
+        assert ("\nto settle   " in out) == (code == 4)
+    assert main([*few, "--json"]) == 4
+    assert json.loads(capsys.readouterr().out)["settle"]["note"]
 
 
 def test_another_skill_on_the_test_split_of_a_run_is_told_that_it_was_opened_before(

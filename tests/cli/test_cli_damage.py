@@ -3,10 +3,10 @@
 import random
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from damage import (
@@ -18,6 +18,7 @@ from damage import (
     Said,
     flip,
     flipped,
+    fresh,
     harms,
     make_run,
     result,
@@ -30,51 +31,44 @@ from made_once import made_once
 from rows import few
 
 ALL = (*READING, "train")
-KEPT = ("closed", "logged")
-
-
-class Runs(NamedTuple):
-    """Finished runs, `closed` and `logged` in a folder, and what each verb says of them."""
-
-    folder: Path
-    whole: Mapping[str, Mapping[str, Said]]
 
 
 @pytest.fixture(scope="session")
-def runs_done(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+def runs_done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run, `whole`."""
+
     def make(folder: Path) -> None:
         folder.mkdir()
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(folder)
             make_run(folder)
 
-    folder = made_once(tmp_path_factory, "damage", make)
+    return made_once(tmp_path_factory, "damage", make)
+
+
+@pytest.fixture(scope="session")
+def told(runs_done: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Said]:
+    """What each verb says of it."""
+    place = tmp_path_factory.mktemp("whole")
+    shutil.copytree(runs_done / "whole", place / "whole")
     with pytest.MonkeyPatch.context() as patch:
-        place = tmp_path_factory.mktemp("whole")
-        for kept in KEPT:
-            shutil.copytree(folder / kept, place / kept)
         patch.chdir(place)
-        return Runs(folder, {kept: told_whole(kept) for kept in KEPT})
+        return told_whole()
 
 
 @pytest.fixture
-def whole(runs_done: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Mapping[str, Said]]:
-    """What each verb says of the two runs, which are in the current folder."""
+def whole(
+    runs_done: Path, told: Mapping[str, Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Mapping[str, Said]:
+    """What each verb says of the run, which is in the current folder."""
     monkeypatch.chdir(tmp_path)
-    for kept in KEPT:
-        shutil.copytree(runs_done.folder / kept, kept)
-    return runs_done.whole
+    shutil.copytree(runs_done / "whole", "whole")
+    return told
 
 
 @pytest.mark.slow
 def test_a_flipped_bit_of_the_journal_does_no_harm(whole: Any) -> None:
-    assert flips(range(1_000, 1_300), whole) == []
-
-
-def flips(numbers: Iterable[int], whole: Mapping[str, Mapping[str, Said]]) -> list[str]:
-    """What goes wrong with these flips, in both runs by turns."""
-    kept = (KEPT[number % 2] for number in numbers)
-    return [each for number, name in zip(numbers, kept, strict=True) for each in flipped(name, number, whole[name])]
+    assert [each for number in range(1_000, 1_300) for each in flipped(number, whole)] == []
 
 
 def cut(path: Path, share: float) -> None:
@@ -133,13 +127,13 @@ def test_a_flipped_bit_of_the_events_ends_in_no_traceback(whole: Any) -> None:
         def damage(number: int = number) -> str:
             return flip(RUN / "events.jsonl", random.Random(number))
 
-        found = harms("closed", damage, [verb], whole["closed"])
+        found = harms(damage, [verb], whole)
         assert verb in ("view", "cost") or found == []
         assert all(each.endswith("another result in silence") for each in found)
 
 
 def test_the_journal_of_another_run_is_refused(whole: Any) -> None:
-    shutil.copytree("closed", "demo")
+    fresh()
     assert say(("train", *SETTINGS, "--train.seed", "7", "--name", "other")).code == 0
     shutil.copy("demo/runs/other/journal.db", JOURNAL)
     for words in (TRAIN, READING["verify"]):
@@ -150,16 +144,16 @@ def test_the_journal_of_another_run_is_refused(whole: Any) -> None:
 
 
 def test_a_fact_that_was_changed_is_paid_for_again_with_one_warning(whole: Any) -> None:
-    shutil.copytree("closed", "demo")
+    fresh()
     run_sql("UPDATE facts SET value = replace(value, 'a', 'b')")
     said = say(TRAIN)
-    assert result("train", said) == result("train", whole["closed"]["train"])
+    assert result("train", said) == result("train", whole["train"])
     assert said.err.count("was changed in journal") == 1
     assert say(TRAIN).err.count("was changed in journal") == 0
 
 
 def test_a_journal_that_another_program_holds_is_said(whole: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree("closed", "demo")
+    fresh()
     run_sql("DELETE FROM facts WHERE rowid IN (SELECT rowid FROM facts LIMIT 1)")  # one to be paid for again
     monkeypatch.setattr(database, "BUSY_MILLISECONDS", 50)
     with closing(sqlite3.connect(JOURNAL, isolation_level=None)) as holder:
@@ -169,10 +163,10 @@ def test_a_journal_that_another_program_holds_is_said(whole: Any, monkeypatch: p
     assert "held by another program" in said.err
 
 
-FAST = ("cut in half", "no journal", "another answer to each", "provenance cut", "attempts cut")
+FAST = ("cut in half", "another answer to each", "attempts cut")
 
 
 @pytest.mark.parametrize("damage", few(DAMAGES, *FAST))
 def test_damage_does_no_harm(damage: str, whole: Any) -> None:
-    found = harms("closed", lambda: f"{damage} {DAMAGES[damage]() and ''}", ALL, whole["closed"])
+    found = harms(lambda: f"{damage} {DAMAGES[damage]() and ''}", ALL, whole)
     assert found == []

@@ -54,18 +54,6 @@ def test_the_initial_skill_is_compared_with_the_best_and_verdicts_between_are_na
     assert patched(diff, text("skills/0000.md")) == best()
 
 
-def test_a_slow_update_between_two_skills_is_named(demo_project: Path, capsys: Captured) -> None:
-    with Path(RUN, "events.jsonl").open("a") as log:
-        log.write('{"kind": "stage_started", "stage": "slow_update", "step": 1, "epoch": 22}\n')
-    Path(RUN, "epochs/22").mkdir(parents=True)
-    Path(RUN, "epochs/22/gate.json").write_text('{"action": "rejected", "origin": "slow_update", "reason": "no"}')
-    assert main(["diff", RUN, "0", "2"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1].startswith("step 1 ")
-    assert lines[2] == "slow update 22 rejected: no"
-    assert lines[3].startswith("step 2 ")
-
-
 def test_one_skill_is_compared_with_the_best(demo_project: Path, capsys: Captured) -> None:
     main(["diff", RUN, "0", "--json"])
     from_zero = json.loads(capsys.readouterr().out)
@@ -111,24 +99,8 @@ def test_what_is_not_there_is_an_error(words: list[str], error: str, demo_projec
     assert capsys.readouterr().err.startswith(error.format(last=len(skills()) - 1))
 
 
-def test_a_folder_with_evaluations_only_has_no_skills(demo_project: Path, capsys: Captured) -> None:
-    assert main(["evaluate", "demo/etude.yaml", "--run.name", "scores", "--split", "val"]) == 0
-    capsys.readouterr()
-    for words in (["diff", "demo/runs/scores"], ["export", "demo/runs/scores"], ["export", "demo/runs/scores:1"]):
-        assert main(words) == 2
-        assert capsys.readouterr().err == (
-            "error: 'demo/runs/scores' holds evaluations only, no skill\n"
-            "hint: skills are in the folders of runs that were trained\n"
-        )
-
-
-@pytest.mark.parametrize("project", ["demo_project", "paper_project"])
-def test_while_a_run_goes_on_its_best_skill_is_that_of_the_steps_so_far(
-    project: str, request: pytest.FixtureRequest, capsys: Captured
-) -> None:
+def test_while_a_run_goes_on_its_best_skill_is_that_of_the_steps_so_far(demo_project: Path, capsys: Captured) -> None:
     """`best/` is from when it was last stopped."""
-    request.getfixturevalue(project)
-    capsys.readouterr()
     expected = best()
     Path(RUN, "best/everyday-tasks/SKILL.md").write_text("Old.\n")
     with RunFolder.open(RunSection(folder="demo/runs", name="demo")):

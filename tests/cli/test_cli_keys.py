@@ -47,7 +47,7 @@ def test_what_looks_like_a_key_is_taken_out_of_the_settings_it_was_put_into(
 ) -> None:
     monkeypatch.setenv("LOCAL_SERVER", "local-4711-server")
     flags = ["--judge.model", "openai:x", "--judge.api_key_env", "LOCAL_SERVER", "--judge.base_url", "http://x:9/v1"]
-    flags += ["--judge.headers", "{x-own: local-4711-server}", "--env.limit={train: 20, val: 20, test: 20}"]
+    flags += ["--judge.headers", "{x-own: local-4711-server}", "--env.limit={train: 6, val: 4, test: 4}"]
     assert main(["train", CONFIG, *flags, "--train.epochs", "1"]) == 0
     written = Path("demo/runs/demo/config.yaml")
     assert "local-4711-server" not in written.read_text()

@@ -1,11 +1,11 @@
 import contextlib
-import io
 import json
 import shlex
 from pathlib import Path
 
 import pytest
 
+from at_terminal import Terminal
 from etude import __version__
 from etude.cli.main import main
 from etude.cli.parsing.parser import VERBS
@@ -120,6 +120,8 @@ def test_help_about_a_setting_that_does_not_exist_says_what_is_meant(word: str, 
         (["train", "a.yaml", "b"], "unexpected argument 'b'", "see `etude train --help`"),
         (["train", "a.yaml", "--", "b"], "unexpected argument 'b'", "see `etude train --help`"),
         (["diff"], "`etude diff` needs RUN", "as in `etude diff first`; see `etude diff --help`"),
+        (["train", "--a.b"], "--a.b needs a value", "as in --a.b=VALUE"),
+        (["train", "--a.b", "--name"], "--a.b needs a value", "as in --a.b=VALUE"),
         (["show", "x", "--step", "0"], "--step: '0' is not a whole number from 1 on", None),
         (["show", "x", "--gate.metric", "soft"], "`etude show` takes no settings, but --gate.metric was given", None),
         (["evaluate", "--split", "tset"], "--split = 'tset' is not one of them", "did you mean 'test'?"),
@@ -185,11 +187,6 @@ def test_ctrl_c_where_nothing_else_takes_it_is_exit_code_130(
     again = "run the same command again"
     assert json.loads(captured.out) == {"error": "interrupted", "hint": again, "exit_code": 130}
     assert captured.err == f"error: interrupted\nhint: {again}\n"
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def test_the_result_has_colour_in_a_terminal_and_none_when_it_is_not_wanted(

@@ -31,11 +31,9 @@ async def ask(client: mcp.Client, tool: str, **given: Any) -> Any:
     return text if result.is_error else json.loads(text)
 
 
-async def until_ended(client: mcp.Client, project: Path) -> dict[str, Any]:
+async def until_ended(client: mcp.Client) -> dict[str, Any]:
     for _ in range(600):
         await asyncio.sleep(0.1)
-        if not (project / "runs" / "first" / "summary.json").exists():
-            continue  # each question is a process
         found = await ask(client, "status")
         if found["training"]["state"] != "under way":
             return found

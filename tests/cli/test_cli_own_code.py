@@ -73,15 +73,3 @@ def test_what_own_code_prints_stays_out_of_a_result_that_programs_read(
     assert read(done.stdout), done.stdout
     for printed in ("printed", "bytes", "from a program"):
         assert f"{printed}\n" in done.stderr
-
-
-def test_what_own_code_prints_is_part_of_a_result_for_people(tmp_path: Path) -> None:
-    (tmp_path / "my_tasks.py").write_text(
-        MODULE + "\n    def fingerprint(self):\n        print('printed')\n        return ''\n"
-    )
-    (tmp_path / "etude.yaml").write_text("env: {name: 'my_tasks:Mine'}\ntrain: {epochs: 1}\n")
-    trust(folder=tmp_path)
-    script = Path(sys.executable).with_name("etude")
-    done = subprocess.run([script, "train"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "printed\n" in done.stdout

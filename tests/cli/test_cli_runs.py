@@ -96,9 +96,11 @@ def _read_only(*words: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TMPDIR": "/var/tmp"})
 
 
-@pytest.mark.skipif(shutil.which("bwrap") is None or _read_only("--version").returncode != 0, reason="no bubblewrap")
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="no bubblewrap")
 def test_runs_on_a_read_only_file_system_can_be_read(demo_project: Path) -> None:
     listed = _read_only("runs", "--folder", "demo/runs")
+    if listed.stderr.startswith("bwrap: "):
+        pytest.skip("bubblewrap does not work here")
     assert (listed.returncode, "demo  finished" in listed.stdout, "cannot" in listed.stdout) == (0, True, False)
     (demo_project / "runs/demo/journal.db-wal").write_text("what a killed process left")
     blamed = _read_only("plan", "demo/etude.yaml")

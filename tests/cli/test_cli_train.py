@@ -66,7 +66,7 @@ def test_other_settings_for_the_same_run_are_refused_and_a_fork_takes_over_its_f
     captured = capsys.readouterr()
     assert "search.batch_size: was 20, now 30" in captured.err
     assert "--fork" in captured.err
-    words = ["train", CONFIG, "--json", *PAPER, "--search.batch_size", "30", "--train.epochs", "1"]
+    words = ["train", CONFIG, "--json", *PAPER, "--search.batch_size", "10", *QUICK]
     assert main([*words, "--name", "forked", "--fork", "demo"]) == 0
     forked = json.loads(capsys.readouterr().out)
     assert main([*words, "--name", "alone"]) == 0
@@ -88,25 +88,26 @@ def test_a_budget_stops_with_what_there_is_and_the_command_to_go_on(fresh_projec
         "resume (with a larger --limits.calls): etude train demo/etude.yaml --limits.calls 30 "
         "--train.epochs 1 '--env.limit={train: 20, val: 10, test: 10}'"
     )
+    assert main([*words, "--json"]) == 3
+    stopped = json.loads(capsys.readouterr().out)
+    assert stopped["stopped"].startswith("limits.calls = 30 is reached")
+    assert stopped["best"]["test"] is None
+
+
+def test_a_stopped_run_resumes_to_the_undisturbed_result(fresh_project: Path, capsys: Captured) -> None:
+    found = []
+    assert main(["train", CONFIG, "--limits.calls", "30", *QUICK]) == 3
+    for name in ("demo", "undisturbed"):
+        capsys.readouterr()
+        assert main(["train", CONFIG, "--json", "--name", name, *QUICK]) == 0
+        found.append(json.loads(capsys.readouterr().out)["best"])
+    assert [best["hash"] for best in found] == [found[0]["hash"]] * 2
+    assert [best["test"] for best in found] == [found[0]["test"]] * 2
 
 
 def test_time_that_is_up_needs_no_larger_limit(fresh_project: Path, capsys: Captured) -> None:
     assert main(["train", CONFIG, "--limits.minutes", "1e-9", *QUICK]) == 3
     assert capsys.readouterr().err.splitlines()[-1].startswith("resume: etude train ")
-
-
-def test_a_stopped_run_gives_its_summary_as_json_and_resumes_to_the_undisturbed_result(
-    fresh_project: Path, capsys: Captured
-) -> None:
-    assert main(["train", CONFIG, "--limits.calls", "30", "--json", *QUICK]) == 3
-    stopped = json.loads(capsys.readouterr().out)
-    assert stopped["stopped"].startswith("limits.calls = 30 is reached")
-    assert stopped["best"]["test"] is None
-    assert main(["train", CONFIG, "--json", *QUICK]) == 0
-    resumed = json.loads(capsys.readouterr().out)
-    assert main(["train", CONFIG, "--json", "--name", "undisturbed", *QUICK]) == 0
-    undisturbed = json.loads(capsys.readouterr().out)
-    assert resumed["best"] == undisturbed["best"]
 
 
 def test_a_stop_before_the_run_began_is_an_error_object(fresh_project: Path, capsys: Captured) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import py_compile
 import re
 import shutil
 import subprocess
@@ -224,8 +225,6 @@ def names_everything(stranger: Stranger, demo_done: Path, listener: str) -> None
 def test_plain_settings_ask_nothing_and_find_no_module_and_no_plugin_of_the_folder(stranger: Stranger) -> None:
     done = stranger.run("train")
     assert done.returncode == 0, done
-    again = stranger.run("plan", "--target.model", "openai:g", "--target.base_url", "http://127.0.0.1:1")
-    assert "canary" not in again.stderr
     code = f"import runpy, sys; sys.argv = ['etude', 'plan']; sys.path[0] = {str(stranger.folder)!r}; "
     module = [sys.executable, "-c", f"{code} runpy.run_module('etude', run_name='__main__')"]
     assert subprocess.run(module, cwd=stranger.folder, capture_output=True, check=False).returncode == 0
@@ -285,48 +284,39 @@ def test_names_that_are_built_in_are_never_asked_about() -> None:
             assert foreign(make_config({**MODELS, section: {key: name}})) == []
 
 
-def test_the_hash_changes_with_all_that_is_imported_or_run(here: Path) -> None:
-    (here / "tests").mkdir()
-    for name in ("mine.py", "helper.py", "grade.py", "tests/test_it.py", "key.sh"):
-        Path(name).write_text("")
-    Path("mine.py").write_text("import helper\n")
-    env = {"name": "command", "path": "tasks.jsonl", "check": "python -m pytest tests grade.py"}
-    config = make_config(
-        {**MODELS, "env": env, "agent": {"name": "mine:Agent"}, **role(api_key_command="sh key.sh")}, where=""
-    )
-    before = trust_hash(foreign(config))
-    for name in ("helper.py", "mine.py", "grade.py", "tests/test_it.py", "key.sh"):
-        Path(name).write_text(Path(name).read_text() + "# changed\n")
-        after = trust_hash(foreign(config))
-        assert after != before, name
-        before = after
-    Path("notes.md").write_text("changed\n")
-    assert trust_hash(foreign(config)) == before
+CHECK = {"name": "command", "path": "tasks.jsonl"}
 
 
-def test_folders_of_tasks_with_programs_of_their_own_are_asked_about(here: Path) -> None:
-    (here / "tasks" / "one" / "tests").mkdir(parents=True)
-    script = here / "tasks" / "one" / "tests" / "test.sh"
-    script.write_text("")
-    config = make_config({**MODELS, "env": {"name": "harbor", "path": "tasks"}})
-    (asked,) = found = foreign(config)
-    assert asked.settings == ("env.path",)
-    before = trust_hash(found)
-    script.write_text("# changed")
-    assert trust_hash(foreign(config)) != before
-
-
-@pytest.mark.parametrize("name", ["inspect", "verifiers"])
-def test_task_files_of_other_packages_are_asked_about_with_the_code_next_to_them(here: Path, name: str) -> None:
-    (here / "tasks").mkdir()
-    (here / "tasks" / "sums.py").write_text("import helper")
-    (here / "tasks" / "helper.py").write_text("")
-    config = make_config({**MODELS, "env": {"name": name, "task": "tasks/sums.py"}})
-    (asked,) = found = foreign(config)
-    assert asked.settings == ("env.task",)
-    before = trust_hash(found)
-    (here / "tasks" / "helper.py").write_text("# changed")
-    assert trust_hash(foreign(config)) != before
+@pytest.mark.parametrize(
+    ("settings", "changed"),
+    [
+        ({"agent": {"name": "mine:Agent"}}, "mine.py helper.py"),
+        ({"env": {**CHECK, "check": "python -m pytest tests grade.py"}}, "grade.py tests/test_it.py"),
+        ({"env": {**CHECK, "check": "python ~/program.sh"}}, "home/program.sh"),
+        ({"env": {"name": "harbor", "path": "tasks"}}, "tasks/one/tests/test.sh"),
+        ({"env": {"name": "inspect", "task": "tasks/sums.py"}}, "tasks/sums.py tasks/helper.py"),
+        ({"env": {"name": "verifiers", "task": "~/sums.py"}}, "home/sums.py"),
+        ({"agent": {"name": "claude-code", "path": "~/program.sh"}}, "home/program.sh"),
+        (role(api_key_command="sh key.sh"), "key.sh"),
+        (role(api_key_command="~/program.sh"), "home/program.sh"),
+    ],
+)
+def test_the_hash_changes_with_all_that_is_imported_or_run(
+    here: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, object], changed: str
+) -> None:
+    monkeypatch.setenv("HOME", str(here / "home"))
+    files = [Path(name) for name in (*changed.split(), "notes.md")]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("import helper\n")
+    found = foreign(make_config({**MODELS, **settings}))
+    assert [len(each.settings) for each in found] == [1]
+    hashes = [trust_hash(found)]
+    for file in files:
+        file.write_text("# changed\n")
+        hashes.append(trust_hash(foreign(make_config({**MODELS, **settings}))))
+    assert hashes[-1] == hashes[-2]
+    assert len(set(hashes)) == len(files)
 
 
 def test_an_answer_holds_for_these_contents_in_this_folder(
@@ -392,10 +382,8 @@ NESTED = {"name": "verifiers", "task": "", "args": {"load": {"code": "theirs", "
             ["--agent.env.C", "e"],
             "agent.env.A, agent.env.C",
         ),
-        ({"agent": {"name": "claude-code", "env": {"A": "b"}}}, ["--agent.env.C", "e"], "agent.env.A, agent.env.C"),
         ({"env": NESTED}, ["--env.args.n", "4"], "env.args.load.code, env.args.load.split, env.args.n"),
         ({"env": NESTED}, ["--env.args.load.split", "test"], "env.args.load.code, env.args.load.split, env.args.n"),
-        ({"env": NESTED}, ["--env.args.load={split: test}"], "env.args.load.code, env.args.load.split, env.args.n"),
         (
             {"env": NESTED},
             ["--env.args={load: {split: test}}"],
@@ -425,26 +413,6 @@ def test_all_items_that_are_typed_need_no_second_word(
     assert "nothing was imported" not in capsys.readouterr().err
 
 
-def test_a_program_of_the_home_folder_counts_with_its_content(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(here / "home"))
-    program = here / "home" / "program.sh"
-    program.parent.mkdir()
-    program.write_text("")
-    env = {"name": "command", "path": "tasks.jsonl", "check": "python ~/program.sh"}
-    for settings in (
-        {"agent": {"name": "claude-code", "path": "~/program.sh"}},
-        {"env": env},
-        {"env": {"name": "inspect", "task": "~/program.py"}},
-        role(api_key_command="~/program.sh"),
-    ):
-        (here / "home" / "program.py").write_text("")
-        config = make_config({**MODELS, **settings})
-        before = trust_hash(foreign(config))
-        for changed in (program, program.with_suffix(".py")):
-            changed.write_text(changed.read_text() + "# changed\n")
-        assert trust_hash(foreign(config)) != before, settings
-
-
 def test_another_target_does_not_open_an_address_of_the_file(
     stranger: Stranger, refused: Callable[..., str], listener: str
 ) -> None:
@@ -458,10 +426,8 @@ def test_a_compiled_file_does_not_stand_in_for_the_source_that_was_trusted(stran
     source = stranger.folder / "canary.py"
     trap = stranger.folder / "trap.py"
     trap.write_text(f"open({str(stranger.touched / 'trap')!r}, 'w')\n")
-    mode = "py_compile.PycInvalidationMode.UNCHECKED_HASH"
-    code = f"import py_compile, sys; py_compile.compile(*sys.argv[1:], invalidation_mode={mode})"
     place = stranger.folder / "__pycache__" / f"canary.{sys.implementation.cache_tag}.pyc"
-    subprocess.run([sys.executable, "-c", code, str(trap), str(place)], check=True)
+    py_compile.compile(str(trap), str(place), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
     stranger.settle({"env": {"name": "canary:Env"}})
     trust(folder=stranger.folder)
     stranger.run("plan")

@@ -1,9 +1,6 @@
 import errno
 import json
 import os
-import subprocess
-import sys
-import textwrap
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -73,27 +70,6 @@ def test_a_second_opening_is_refused_until_the_first_is_closed(tmp_path):
     RunFolder.open(section(tmp_path)).close()
 
 
-def test_a_second_process_is_refused_and_a_killed_one_gives_the_folder_free(tmp_path):
-    script = textwrap.dedent(
-        f"""
-        from etude.config import RunSection
-        from etude.store import RunFolder
-        run = RunFolder.open(RunSection(folder={str(tmp_path / "runs")!r}, name="first"))
-        print("open", flush=True)
-        input()
-        """
-    )
-    child = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    with child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == b"open\n"
-        with pytest.raises(LockedError):
-            RunFolder.open(section(tmp_path))
-        child.kill()
-    with RunFolder.open(section(tmp_path)) as run:
-        assert run.journal.counts() == {}
-
-
 def test_a_journal_that_cannot_be_used_leaves_the_folder_unlocked(tmp_path):
     with RunFolder.open(section(tmp_path)) as run, run.journal.database.write() as connection:
         connection.execute("UPDATE meta SET value = '99' WHERE name = 'format'")
@@ -102,29 +78,22 @@ def test_a_journal_that_cannot_be_used_leaves_the_folder_unlocked(tmp_path):
             RunFolder.open(section(tmp_path))
 
 
-@pytest.mark.parametrize("name", ["", " ", ".", "..", "a/b", "a\\b", "a\nb", "a\0b"])
-def test_a_run_is_named_like_a_folder(tmp_path, name):
-    with pytest.raises(ConfigError) as caught:
-        RunFolder.open(section(tmp_path, name))
-    assert caught.value.message.startswith(f"run.name = {name!r} is not a plain folder name: it ")
-    assert not (tmp_path / "runs").exists()
-
-
 @pytest.mark.parametrize(
     ("name", "why"),
     [
+        (" ", "it names nothing"),
+        ("..", "it names nothing"),
+        ("a/b", "it has a '/' or a '\\'"),
+        ("a\\b", "it has a '/' or a '\\'"),
+        ("a\nb", "it has a character that cannot be seen"),
         ("-force", "it begins with a dash, as options do"),
-        ("--", "it begins with a dash, as options do"),
         ("n" * 101, "it has 101 bytes, 100 are allowed"),
         ("é" * 51, "it has 102 bytes, 100 are allowed"),
         ("a\x7fb", "it has a character that cannot be seen"),
-        ("a\x9bb", "it has a character that cannot be seen"),
-        ("a\u2028b", "it has a character that cannot be seen"),
         ("a\udc80b", "it has a character that cannot be seen"),
         ("invoice\u202egpj.md", "it has a character that cannot be seen"),
         ("run.", "it begins or ends with a space, or ends with a dot"),
         ("run ", "it begins or ends with a space, or ends with a dot"),
-        (" run", "it begins or ends with a space, or ends with a dot"),
     ],
 )
 def test_a_name_that_is_trouble_elsewhere_is_refused(tmp_path, name, why):
@@ -315,10 +284,15 @@ def skill_texts(run: RunFolder, text: str) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in paths}
 
 
-@pytest.mark.parametrize("word", ["postgres", "administrator", "international-standard", "200000000000"])
-async def test_an_ordinary_word_as_a_password_changes_neither_answers_nor_skills(tmp_path, word):
-    text = f"The answer is {word}.\n"
-    with RunFolder.open(section(tmp_path), redactor=Redactor({"POSTGRES_PASSWORD": word})) as run:
+@pytest.mark.parametrize(
+    ("secret", "text"),
+    [
+        *((word, f"The answer is {word}.\n") for word in ("postgres", "international-standard", "200000000000")),
+        (SECRET, EXAMPLE),
+    ],
+)
+async def test_ordinary_words_and_examples_of_keys_stay_in_answers_and_skills(tmp_path, secret, text):
+    with RunFolder.open(section(tmp_path), redactor=Redactor({"POSTGRES_PASSWORD": secret})) as run:
         assert await answer_of(run, text) == text
         assert run.journal.get("call", text, str) == text
         assert skill_texts(run, text) == {
@@ -329,17 +303,6 @@ async def test_an_ordinary_word_as_a_password_changes_neither_answers_nor_skills
         }
 
 
-async def test_a_skill_with_an_example_token_is_shipped_byte_for_byte(tmp_path):
-    with RunFolder.open(section(tmp_path), redactor=Redactor({"MY_KEY": SECRET})) as run:
-        assert skill_texts(run, EXAMPLE) == {
-            "0001.md": EXAMPLE.encode(),
-            "candidate.md": EXAMPLE.encode(),
-            "candidate.diff": f"--- current\n+++ candidate\n@@ -0,0 +1 @@\n+{EXAMPLE}".encode(),
-            "SKILL.md": EXAMPLE.encode(),
-        }
-        assert await answer_of(run, EXAMPLE) == EXAMPLE
-
-
 def test_events_and_views_are_cleared_of_all_that_looks_like_a_credential(run):
     clean = "Send `Authorization: Bearer [redacted:authorization]`, as with [redacted:api-key].\n"
     assert run.write_text("a.md", EXAMPLE).read_text() == clean
@@ -348,19 +311,11 @@ def test_events_and_views_are_cleared_of_all_that_looks_like_a_credential(run):
     assert [event["text"] for event in read_events(run.path)] == [clean]
 
 
-def test_secrets_of_the_environment_are_kept_out_unless_told_otherwise(tmp_path):
-    script = textwrap.dedent(
-        f"""
-        from etude.config import RunSection
-        from etude.store import RunFolder
-        with RunFolder.open(RunSection(folder={str(tmp_path)!r}, name="first")) as run:
-            run.write_text("a.md", "say {SECRET}")
-            run.write_skill(0, "say {SECRET}")
-        """
-    )
-    subprocess.run([sys.executable, "-c", script], env={**os.environ, "MY_KEY": SECRET}, timeout=60, check=True)
-    for name in ("a.md", "skills/0000.md"):
-        assert (tmp_path / "first" / name).read_text() == "say [redacted:MY_KEY]"
+def test_secrets_of_the_environment_are_kept_out_unless_told_otherwise(tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_KEY", SECRET)
+    with RunFolder.open(section(tmp_path)) as run:
+        for path in (run.write_text("a.md", f"say {SECRET}"), run.write_skill(0, f"say {SECRET}")):
+            assert path.read_text() == "say [redacted:MY_KEY]"
 
 
 def test_events_are_lines_with_their_time(tmp_path):

@@ -51,12 +51,6 @@ async def test_a_bound_is_open_until_it_is_replaced_by_the_bill(journal):
     assert (totals.total_calls, totals.total_tokens) == (3, 742)
 
 
-async def test_what_failed_at_an_unknown_price_has_not_cost_nothing(journal):
-    spend = SqliteSpend(journal, LimitsSection())
-    await spend.settle(await spend.reserve("target", 100, None), None, None)
-    assert spend.totals().usd is None
-
-
 async def test_a_request_that_failed_without_a_bill_counts_as_a_call_and_costs_nothing(journal):
     spend = SqliteSpend(journal, LimitsSection(calls=1, tokens=100, usd=1))
     await spend.settle(await spend.reserve("target", 100, 1.0), None, 0.0)
@@ -72,42 +66,49 @@ async def test_money_is_unknown_once_a_price_was(journal):
     await spend.settle(await spend.reserve("judge", 10, 0.0), tokens(5), None)
     assert spend.totals().usd is None
     assert spend.totals().open_usd == 0
+    await spend.settle(await spend.reserve("optimizer", 100, None), None, None)
+    assert spend.totals().usd is None
     await spend.reserve("judge", 10, None)
     assert spend.totals().open_usd is None
 
 
-async def test_calls_never_exceed_the_cap(journal):
-    spend = SqliteSpend(journal, LimitsSection(calls=3))
-    for _ in range(3):
-        spend.abandon(await spend.reserve("target", 1, None))
+@pytest.mark.parametrize(
+    ("limits", "bounds", "bill", "fits", "refused", "said"),
+    [
+        ({"calls": 3}, (1, None), (1, 0.0), (1, None), (1, None), "calls = 3 is reached: 3 sent, {} needs 1"),
+        (
+            {"tokens": 2000},
+            (1000, None),
+            (700, None),
+            (650, None),
+            (1, None),
+            "tokens = 2,000 is reached: 700 used and 1,300 reserved for open requests, {} needs up to 1",
+        ),
+        (
+            {"usd": 1},
+            (1, 0.5),
+            (1, 0.25),
+            (1, 0.25),
+            (1, 0.26),
+            "usd = 1 is reached: 0.2500 used and 0.5000 reserved for open requests, {} needs up to 0.2600",
+        ),
+    ],
+)
+async def test_what_does_not_fit_next_to_what_was_billed_and_is_open_is_refused(
+    journal, limits, bounds, bill, fits, refused, said
+):
+    """One request that costs less than its bound, two that are cut off, and one too much."""
+    spend = SqliteSpend(journal, LimitsSection(**limits))
+    await spend.settle(await spend.reserve("target", *bounds), tokens(bill[0]), bill[1])
+    for _ in range(2):
+        spend.abandon(await spend.reserve("target", *fits))
     with pytest.raises(BudgetStop) as caught:
-        await spend.reserve("optimizer", 1, None)
-    assert str(caught.value) == (
-        "limits.calls = 3 is reached: 3 sent, the next request (optimizer) needs 1\n"
-        "hint: raise `limits.calls` and run the same command again"
-    )
-    assert caught.value.exit_code == 3
+        await spend.reserve("optimizer", *refused)
+    (name,) = limits
+    assert caught.value.message == f"limits.{said.format('the next request (optimizer)')}"
+    assert caught.value.hint == f"raise `limits.{name}` and run the same command again"
+    assert (caught.value.exit_code, caught.value.limit) == (3, name)
     assert spend.totals().total_calls == 3
-
-
-async def test_tokens_are_refused_when_the_bound_does_not_fit(journal):
-    spend = SqliteSpend(journal, LimitsSection(tokens=2000))
-    await spend.settle(await spend.reserve("target", 1000, None), tokens(600, 100), None)
-    spend.abandon(await spend.reserve("target", 1000, None))
-    spend.abandon(await spend.reserve("target", 300, None))
-    with pytest.raises(BudgetStop) as caught:
-        await spend.reserve("target", 1, None)
-    assert str(caught.value) == (
-        "limits.tokens = 2,000 is reached: 700 used and 1,300 reserved for open requests, "
-        "the next request (target) needs up to 1\n"
-        "hint: raise `limits.tokens` and run the same command again"
-    )
-
-
-async def test_a_bill_below_its_bound_makes_room_again(journal):
-    spend = SqliteSpend(journal, LimitsSection(tokens=100))
-    await spend.settle(await spend.reserve("target", 100, None), tokens(20), None)
-    await spend.reserve("target", 80, None)
 
 
 async def test_a_bound_that_does_not_fit_waits_for_requests_under_way(journal):
@@ -144,19 +145,6 @@ async def test_what_was_withdrawn_is_no_call_and_makes_room_again(journal):
     assert spend.totals().calls == {"target": 1}
     with pytest.raises(BudgetStop, match=r"limits\.calls = 1 is reached: 1 sent"):
         await spend.reserve("target", 1, None)
-
-
-async def test_dollars_are_refused_when_the_bound_does_not_fit(journal):
-    spend = SqliteSpend(journal, LimitsSection(usd=1))
-    await spend.settle(await spend.reserve("target", 1, 0.5), tokens(1), 0.25)
-    spend.abandon(await spend.reserve("target", 1, 0.5))
-    with pytest.raises(BudgetStop) as caught:
-        await spend.reserve("optimizer", 1, 0.26)
-    assert str(caught.value) == (
-        "limits.usd = 1 is reached: 0.2500 used and 0.5000 reserved for open requests, "
-        "the next request (optimizer) needs up to 0.2600\n"
-        "hint: raise `limits.usd` and run the same command again"
-    )
 
 
 async def test_dollars_that_add_up_to_the_cap_fit_in_spite_of_rounding(journal):
@@ -217,22 +205,6 @@ async def test_a_refused_request_leaves_no_trace(journal):
     await spend.reserve("target", 10, None)
 
 
-async def test_limits_hold_over_processes_and_may_be_raised(tmp_path):
-    path = tmp_path / "journal.db"
-    journal = SqliteJournal(path)
-    spend = SqliteSpend(journal, LimitsSection(calls=2))
-    await spend.settle(await spend.reserve("target", 1, None), tokens(1), None)
-    await spend.reserve("target", 7, None)
-    journal.close()
-    journal = SqliteJournal(path)
-    with pytest.raises(BudgetStop):
-        await SqliteSpend(journal, LimitsSection(calls=2)).reserve("target", 1, None)
-    raised = SqliteSpend(journal, LimitsSection(calls=3))
-    await raised.reserve("target", 1, None)
-    assert (raised.totals().open_calls, raised.totals().open_tokens) == (2, 8)
-    journal.close()
-
-
 @pytest.mark.parametrize("ticket", [1, 2])
 async def test_a_ticket_is_settled_once(journal, ticket):
     spend = SqliteSpend(journal, LimitsSection())
@@ -267,5 +239,5 @@ async def test_a_killed_process_leaves_its_bounds_in_the_account(tmp_path):
     assert (totals.total_tokens, totals.open_calls, totals.open_tokens, totals.open_usd) == (100, 1, 500, 0.5)
     with pytest.raises(BudgetStop, match="500 reserved for open requests"):
         await spend.reserve("target", 401, 0.1)
-    await spend.reserve("target", 400, 0.1)
+    await SqliteSpend(journal, LimitsSection(tokens=1001)).reserve("target", 401, 0.1)
     journal.close()

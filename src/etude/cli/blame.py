@@ -21,12 +21,9 @@ def run(args: argparse.Namespace) -> int:
     provenance = provenance_of(view)
     if line is not None and not 1 <= line <= len(provenance.lines):
         raise DataError(f"the skill has no line {line}", hint=f"it has {counted(len(provenance.lines), 'line')}")
-    if args.json:
-        whole = provenance.model_dump(mode="json")
-        output.json_result(whole if line is None else {"number": line, **_data(provenance, line)})
-        return 0
+    found = provenance if line is None else {"number": line, **_data(provenance, line)}
     shown = _table(provenance) if line is None else _details(provenance, line)
-    output.lines(shown, simulated=provenance.simulated)
+    output.measured(found, shown, as_json=args.json, simulated=provenance.simulated)
     return 0
 
 
@@ -42,9 +39,7 @@ def _asked(args: argparse.Namespace) -> tuple[str, int | None]:
 
 def _data(provenance: Provenance, number: int) -> dict[str, Any]:
     line = provenance.lines[number - 1]
-    data = line.model_dump(mode="json") | {
-        "edits": [one.model_dump(mode="json") for one in edits_of(provenance, line)]
-    }
+    data = line.model_dump(mode="json") | {"edits": edits_of(provenance, line)}
     change = None if line.change is None else provenance.changes[line.change]
     return data | {"change": change and change.model_dump(mode="json", exclude={"edits"})}
 

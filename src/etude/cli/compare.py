@@ -7,7 +7,7 @@ from pathlib import Path
 from etude.cli.lookup import find_arm, here
 from etude.cli.settings import read_settings, with_options
 from etude.cli.terminal import output
-from etude.cli.terminal.summary_text import score, seen_before, settle_lines, target_lines
+from etude.cli.terminal.summary_text import remark_lines, target_lines
 from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.comparison import FEWEST
@@ -15,7 +15,8 @@ from etude.config import TrainConfig, load_config
 from etude.errors import DataError
 from etude.measure.compare import acompare_skills, need_untrained
 from etude.records import MEANS
-from etude.records.summary import Comparison, Flip, ShipVerdict, target_rows
+from etude.records.answer import Remark
+from etude.records.summary import Comparison, Flip, ShipVerdict, seen_before, target_rows
 from etude.skill.folder import has_provenance
 from etude.store import RunView
 from etude.store.projections.runs import objects_of
@@ -39,8 +40,7 @@ def run(args: argparse.Namespace) -> int:
         return await acompare_skills(config, a.skill, b.skill, args.split, args.trials, margin=margin, **given)
 
     result = watch(work, args.command)
-    found = result.model_dump(mode="json")
-    output.measured(found, _lines(result, a.label, b.label), as_json=args.json, simulated=result.simulated)
+    output.measured(result, _lines(result, a.label, b.label), as_json=args.json, simulated=result.simulated)
     return EXIT_CODES[result.verdict]
 
 
@@ -59,15 +59,15 @@ def settings_for(args: argparse.Namespace, run: RunView | None) -> TrainConfig:
 
 def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
     width = max(len(a), len(b))
-    yield f"A           {a:<{width}}  {score(result.a.score)}  ({result.a.hash})"
-    yield f"B           {b:<{width}}  {score(result.b.score)}  ({result.b.hash})"
+    yield f"A           {a:<{width}}  {result.a.score.shown}  ({result.a.hash})"
+    yield f"B           {b:<{width}}  {result.b.score.shown}  ({result.b.hash})"
     gain = result.difference
     trials = f", {result.trials} trials each" if result.trials > 1 else ""
     about = f"paired, {result.split} n={gain.n}{trials}, {MEANS[result.metric]}"
     yield f"difference  {gain.mean:+.2f} [{gain.low:+.2f}, {gain.high:+.2f}]  {about}"
     yield from _verdicts(result)
     if result.settle is not None:
-        yield from settle_lines(result.settle)
+        yield from remark_lines(Remark(name="to settle", text=result.settle.note))
     yield f"tasks       {len(result.gained)} better, {len(result.lost)} worse, {result.equal} equal"
     yield from target_lines(target_rows(result.targets, skills=("A", "B")))
     if result.voids:

@@ -10,7 +10,6 @@ from etude.cli.parsing.usage import UsageError
 from etude.cli.settings import read_settings
 from etude.cli.several.table import measure_folder, skill_folders
 from etude.cli.terminal import output
-from etude.cli.terminal.summary_text import score, seen_before
 from etude.cli.terminal.tables import text_lines
 from etude.cli.trust import trusted
 from etude.cli.watch import watch
@@ -21,6 +20,7 @@ from etude.measure.benchmark import Arm, write_benchmark
 from etude.measure.evaluate import SkillEvaluation, aevaluate_skill
 from etude.models import build_model
 from etude.records import MEANS, Attempt
+from etude.records.summary import seen_before
 from etude.skill import load_skill
 from etude.workbench import Given
 
@@ -121,7 +121,7 @@ def _print(label: str, result: SkillEvaluation) -> None:
     trials = f", {result.trials} trials each" if result.trials > 1 else ""
     name = label if label == without_skill().label else result.skill
     output.line(f"skill   {name} ({result.hash})")
-    output.line(f"{result.split:<8}{score(result.score)}  n={result.score.n}{trials}, {MEANS[result.metric]}")
+    output.line(f"{result.split:<8}{result.score.shown}  n={result.score.n}{trials}, {MEANS[result.metric]}")
     if result.voids:
         output.line(f"errors  {result.voids} attempts errored; the mean is over the others")
     if result.cut_off:

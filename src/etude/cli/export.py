@@ -14,13 +14,13 @@ from etude.files import write_atomically
 from etude.programs.project_paths import PLACES
 from etude.records import Skill
 from etude.records.provenance import Provenance
-from etude.records.summary import Summary
 from etude.skill import Document, save_skill
 from etude.skill.blame import texts_of
 from etude.skill.export import check_replaceable, export_skill, prompt_text
 from etude.skill.folder import DOCUMENT, PROVENANCE
 from etude.skill.parts import gathered
-from etude.store.provenance import exported, read_provenance
+from etude.store.provenance import exported
+from etude.store.views import read_view
 
 _OWN_KEYS = frozenset({"claude"})
 """Programs that read front matter keys of their own."""
@@ -96,7 +96,7 @@ def _verdict(named: NamedSkill, force: bool) -> str:
         return ""
     if not named.label.endswith(":best") and not named.label.startswith("best"):
         return f"no verdict: this is not the best skill of run {run.name!r}"
-    found = None if run.summary is None else Summary.model_validate(run.summary)
+    found = run.summary
     if found is None or found.dry or (found.best.val is None and found.verdict is None):
         what = "was a dry run" if found is not None and found.dry else "has measured nothing"
         if force:
@@ -116,7 +116,7 @@ def _verdict(named: NamedSkill, force: bool) -> str:
 
 def _provenance(named: NamedSkill, skill: Skill) -> Provenance | None:
     """Of the lines of the exported skill; None for another skill than the one that a run hands out."""
-    found = None if named.run is None else read_provenance(Path(named.run.path) / PROVENANCE)
+    found = None if named.run is None else read_view(Path(named.run.path) / PROVENANCE, Provenance)
     own = found is not None and [line.text for line in found.lines] == texts_of(named.skill.text)
     if found is None or not own:
         return None

@@ -9,7 +9,6 @@ from etude.cli.settings import read_settings
 from etude.cli.several.suites import folders_in, suite_of
 from etude.cli.several.table import bound
 from etude.cli.terminal import output
-from etude.cli.terminal.summary_text import score
 from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.config import TrainConfig
@@ -141,7 +140,7 @@ def _headroom(plan: Plan) -> Iterator[str]:
         return
     n = found.score.n
     trials = counted(found.trials, "trial")
-    yield f"room for improvement: the initial skill scores {score(found.score)} on {n:,} validation tasks, {trials}"
+    yield f"room for improvement: the initial skill scores {found.score.shown} on {n:,} validation tasks, {trials}"
     yield f"  {found.always:,} of {n:,} tasks always pass, {len(found.never):,} never pass"
     if found.never:
         more = f" and {len(found.never) - _SHOWN:,} more" if len(found.never) > _SHOWN else ""

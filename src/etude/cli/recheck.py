@@ -12,7 +12,6 @@ from etude.cli.terminal import output
 from etude.cli.watch import watch
 from etude.measure.recheck import Help, Recheck, arecheck_skill
 from etude.models import build_model
-from etude.store.projections.runs import summary_of
 from etude.workbench import Given
 
 EXIT_CODES: Mapping[Help, int] = {"still helps": 0, "inconclusive": 4, "does not help": 5}
@@ -26,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_for(args, skill.run)
     config = with_target(settings, args.target, args)
     build_model(config.target)  # a bad name is reported before the first call
-    summary = None if skill.run is None else summary_of(skill.run)
+    summary = None if skill.run is None else skill.run.summary
     known, of = None, ""
     # It was measured for the best skill.
     if summary is not None and summary.no_skill is not None and skill.skill.hash == summary.best.hash:
@@ -42,8 +41,7 @@ def run(args: argparse.Namespace) -> int:
         return await arecheck_skill(config, args.split, before=known, margin=args.margin, **given)
 
     result = watch(work, args.command)
-    found = result.model_dump(mode="json")
-    output.measured(found, _lines(result, of), as_json=args.json, simulated=result.simulated)
+    output.measured(result, _lines(result, of), as_json=args.json, simulated=result.simulated)
     return EXIT_CODES[result.verdict]
 
 

@@ -1,7 +1,7 @@
 """`etude runs`."""
 
 import argparse
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -24,30 +24,32 @@ def run(args: argparse.Namespace) -> int:
     folder = Path(args.folder)
     if not folder.is_dir():
         raise DataError(f"there is no folder {str(folder)!r}", hint="give the folder of your runs with --folder")
-    found = (read_line(folder / name, output.program()) for name in run_names(folder))
-    lines = sorted(found, key=lambda line: line.changed, reverse=True)
-    _list(lines, folder, args.json)
+    lines = newest_first(folder)
+    output.measured(lines, _lines(lines, folder), as_json=args.json)
     return 0
 
 
-def _list(lines: Sequence[RunLine], folder: Path, as_json: bool) -> None:
-    if as_json:
-        output.json_result([line.model_dump(mode="json") for line in lines])
-        return
+def newest_first(folder: Path) -> list[RunLine]:
+    """The runs of a folder, the one that changed last first; none where there is no folder."""
+    found = (read_line(folder / name, output.program()) for name in run_names(folder))
+    return sorted(found, key=lambda line: line.changed, reverse=True)
+
+
+def _lines(lines: Sequence[RunLine], folder: Path) -> Iterator[str]:
     if not lines:
-        output.line(f"{str(folder)!r} holds no runs")
+        yield f"{str(folder)!r} holds no runs"
         return
     rows = [_row(line) for line in lines]
     known = [at for at in range(len(_COLUMNS)) if any(row[at] != "-" for row in rows)]
-    output.lines(text_lines([[row[at] for at in known] for row in (_COLUMNS, *rows)]))
+    yield from text_lines([[row[at] for at in known] for row in (_COLUMNS, *rows)])
     if any(line.simulated and not line.dry for line in lines):
-        output.line("* simulated models: the score says nothing about a real model")
+        yield "* simulated models: the score says nothing about a real model"
     for line in lines:
         if line.why:
-            output.line(f"{line.name}: {line.why}")
+            yield f"{line.name}: {line.why}"
         if line.resume is not None:
-            output.line(f"resume {line.name}{larger(line.why)}: {line.resume}")
-    output.line(_total([line.bytes for line in lines]))
+            yield f"resume {line.name}{larger(line.why)}: {line.resume}"
+    yield f"{counted(len(lines), 'run')}, {size(sum(line.bytes for line in lines))}"
 
 
 def _row(line: RunLine) -> tuple[str, ...]:
@@ -61,10 +63,6 @@ def _row(line: RunLine) -> tuple[str, ...]:
     when = datetime.fromtimestamp(line.changed).strftime("%Y-%m-%d %H:%M")
     scores = line.words or "-", val, initial, test, gain
     return line.name, line.state, steps, *scores, calls, cost, size(line.bytes), when
-
-
-def _total(sizes: Collection[int]) -> str:
-    return f"{counted(len(sizes), 'run')}, {size(sum(sizes))}"
 
 
 def size(count: int) -> str:

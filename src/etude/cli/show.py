@@ -7,18 +7,16 @@ from pathlib import Path
 from etude.cli.lookup import find_run, larger, last_run
 from etude.cli.terminal import output
 from etude.cli.terminal.attempt_text import HEADS, attempt_lines
-from etude.cli.terminal.cost_text import cost_lines
 from etude.cli.terminal.summary_text import print_summary
 from etude.cli.terminal.tables import shown, text_lines
 from etude.errors import DataError
-from etude.readable import counted
-from etude.records import Edit, Tested
-from etude.records.summary import Summary
-from etude.store import RunView, StepView, read_events
+from etude.readable import counted, short
+from etude.records import Edit, Tested, Usage
+from etude.store import RunView, StepView
 from etude.store.projections.attempts import attempt_page
-from etude.store.projections.cost import read_cost
+from etude.store.projections.cost import RunCost, read_cost
 from etude.store.projections.log import Log
-from etude.store.projections.runs import decisions, planned, reached_limit, resume_command, summary_of
+from etude.store.projections.runs import decisions, reached_limit, resume_command
 from etude.store.projections.steps import step_page
 
 _FILES = {
@@ -35,6 +33,7 @@ _FILES = {
     "config.yaml": "the settings",
 }
 _COLUMNS = ("step", "action", "validation", "tokens", "edits", "reason")
+_COSTS = ("role", "stage", "calls", "failed", "tokens in", "cached", "out", "cost")
 _FATES = ("applied", "repaired", "missed", "protected", "no_change", "dropped")
 
 
@@ -49,18 +48,17 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.cost:
         cost = read_cost(view.path)
-        if args.json:
-            output.json_result(cost.model_dump(mode="json"))
-        else:
-            output.lines(cost_lines(cost), simulated=_simulated(view))
+        output.measured(cost, _cost_lines(cost), as_json=args.json, simulated=_simulated(view))
         return 0
-    summary = summary_of(view)
+    summary = view.summary
     if args.json:
         limit = reached_limit(None if summary is None or view.outdated else summary.stopped)
         resume = {"resume": resume_command(view, output.program()), "raise_limit": limit or None}
-        output.json_result({**view.model_dump(mode="json"), **resume})
+        output.json_result({**dict(view), **resume})
         return 0
-    _print_state(view, summary)
+    log = Log(view.path, many=False)
+    log.read()
+    _print_state(view, log.story.steps)
     if not view.evaluations_only:
         output.line()
     if summary is not None:
@@ -68,16 +66,19 @@ def run(args: argparse.Namespace) -> int:
             output.line("when it last stopped:")
         print_summary(summary)
     if summary is None or view.outdated:
-        output.lines(_warnings(view))
-    output.lines(_table(view, summary))
+        for text in log.story.warnings:
+            first, *rest = text.splitlines()
+            output.lines([f"warning: {first}", *(f"  {line}" for line in rest)])
+    output.lines(_table(view, log))
     _print_files(view)
     return 0
 
 
-def _print_state(view: RunView, summary: Summary | None) -> None:
-    done, plan = sum(step.action is not None for step in view.steps), planned(view)
-    steps = f", {counted(done, 'step')} done" if plan is None else f", {done} of {counted(plan, 'step')} done"
-    if not view.steps and plan is None:
+def _print_state(view: RunView, plan: int) -> None:
+    """`plan` is how many steps the whole run has; 0 where that depends on what happens, or was not said yet."""
+    summary, done = view.summary, sum(step.action is not None for step in view.steps)
+    steps = f", {done} of {counted(plan, 'step')} done" if plan else f", {counted(done, 'step')} done"
+    if not view.steps and not plan:
         steps = ""
     if view.running:
         output.line(f"run {view.name}: running now{steps}")
@@ -93,30 +94,19 @@ def _print_state(view: RunView, summary: Summary | None) -> None:
         output.line(f"run {view.name}: finished")
 
 
-def _warnings(view: RunView) -> Iterator[str]:
-    """What the run has warned of so far."""
-    notices = list(read_events(view.path, "notice"))
-    withdrawn = {str(each.get("text")) for each in notices if each.get("withdrawn")}
-    said = (str(each.get("text")) for each in notices if each.get("level") == "warning")
-    for text in dict.fromkeys(text for text in said if text not in withdrawn):
-        first, *rest = text.splitlines()
-        yield f"warning: {first}"
-        yield from (f"  {line}" for line in rest)
-
-
-def _table(view: RunView, summary: Summary | None) -> Iterator[str]:
+def _table(view: RunView, log: Log) -> Iterator[str]:
     if view.evaluations_only:
         return
     if not view.steps:
         yield "no step has begun yet"
         return
-    rows = [_row(decision.name, decision.view) for decision in decisions(view)]
+    rows = [_row(decision.name, decision.view) for decision in decisions(view, log)]
     # Some searches measure validation only at the end.
     shown = [column for column in range(len(_COLUMNS)) if any(row[column] for row in rows)]
     yield ""
     yield from text_lines([[row[column] for column in shown] for row in (_COLUMNS, *rows)])
     if any(step.best for step in (*view.steps, *view.epochs)):
-        withheld = summary is not None and summary.withheld
+        withheld = view.summary is not None and view.summary.withheld
         yield "* became the best skill" + (" of the search, which is not handed out" if withheld else "")
 
 
@@ -177,7 +167,7 @@ def _show_attempt(view: RunView, name: str, as_json: bool) -> None:
 
 
 def _simulated(view: RunView) -> bool:
-    return view.summary is not None and bool(view.summary.get("simulated"))
+    return view.summary is not None and view.summary.simulated
 
 
 def _task_lines(tasks: Sequence[Tested]) -> Iterator[str]:
@@ -207,3 +197,24 @@ def _print_edit(head: str, edit: Edit) -> None:
         for number, part in enumerate(text.splitlines()):
             output.line(f"  {name if number == 0 else '':<7} {part}".rstrip())
     output.line(f"  {'cites':<7} {', '.join(edit.cites) or 'nothing'}")
+
+
+def _cost_lines(cost: RunCost) -> Iterator[str]:
+    """A table by role and stage with the sums below."""
+    if not cost.calls:
+        yield "no call has been made yet"
+        return
+    rows = [
+        (each.role, each.stage.replace("_", " "), each.calls, each.failed, each.usage, each.usd)
+        for each in sorted(cost.stages, key=lambda each: (each.role, -each.usage.total))
+    ]
+    failed = sum(each.failed for each in cost.stages)
+    yield from text_lines(
+        [_COSTS, *(_cost_row(*row) for row in (*rows, ("total", "", cost.calls, failed, cost.usage, cost.usd)))]
+    )
+
+
+def _cost_row(role: str, stage: str, calls: int, failed: int, usage: Usage, usd: float | None) -> tuple[str, ...]:
+    tokens = usage.input_tokens, usage.cached_tokens, usage.output_tokens
+    money = "unknown" if usd is None else f"${usd:.4f}" if 0 < usd < 1 else f"${usd:,.2f}"
+    return role, stage, f"{calls:,}", f"{failed:,}", *map(short, tokens), money

@@ -1,21 +1,26 @@
 """`etude train`."""
 
 import argparse
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 
 from etude.cli.parsing.usage import UsageError
 from etude.cli.settings import read_settings
 from etude.cli.terminal import output
-from etude.cli.terminal.seeds_text import print_seeds
 from etude.cli.terminal.summary_text import print_summary
+from etude.cli.terminal.tables import shown, text_lines
 from etude.cli.watch import watch
 from etude.config import TrainConfig
 from etude.errors import IdentityError, StopRun
-from etude.measure.seeds import SeedReport, atrain_seeds
+from etude.measure.seeds import SeedReport, SeedResult, Spread, atrain_seeds
+from etude.readable import counted, money
+from etude.records import MEANS
 from etude.records.summary import Summary
 from etude.store.rounds import next_round
 from etude.trainer import Trainer
 from etude.workbench import Given
+
+_SEEDS = ("seed", "run", "val", "best val", "test", "best test", "gain", "calls", "cost")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -71,9 +76,42 @@ def _viewed(config: TrainConfig) -> AbstractContextManager[None]:
 
 
 def _print(result: Summary | SeedReport, as_json: bool) -> None:
-    if as_json:
-        output.json_result(result.model_dump(mode="json"))
-    elif isinstance(result, Summary):
-        print_summary(result)
+    if isinstance(result, SeedReport):
+        output.measured(result, _seed_lines(result), as_json=as_json, simulated=result.simulated)
+    elif as_json:
+        output.json_result(result)
     else:
-        print_seeds(result)
+        print_summary(result)
+
+
+def _seed_lines(report: SeedReport) -> Iterator[str]:
+    """The result of many seeds."""
+    yield from text_lines([_SEEDS, *map(_row, report.seeds)])
+    yield from ("", *_spreads(report), f"file      {report.file}")
+
+
+def _row(result: SeedResult) -> tuple[str, ...]:
+    scores = (result.initial_val, result.best_val, result.initial_test, result.best_test)
+    gain = "-" if result.gain is None else f"{result.gain:+.3f}"
+    cost = "unknown" if result.usd is None else money(result.usd)
+    return str(result.seed), result.run, *map(shown, scores), gain, f"{result.calls:,}", cost
+
+
+def _spreads(report: SeedReport) -> Iterator[str]:
+    if report.initial_test is None or report.best_test is None or report.gain is None:
+        yield "test      not measured"
+        return
+    seeds = counted(len(report.seeds), "seed")
+    yield f"{'':10}mean    sd     95% interval      ({MEANS[report.metric]} over {seeds}, test)"
+    yield f"initial   {_spread(report.initial_test, '')}"
+    yield f"best      {_spread(report.best_test, '')}"
+    yield f"gain      {_spread(report.gain, '+')}"
+
+
+def _spread(spread: Spread, sign: str) -> str:
+    mean = f"{spread.mean:{sign}.3f}".ljust(8)
+    if spread.sd is None:
+        return f"{mean}-      needs two seeds"
+    if spread.sd == 0:
+        return f"{mean}0.000  the same in every run"
+    return f"{mean}{spread.sd:.3f}  [{spread.low:{sign}.3f}, {spread.high:{sign}.3f}]"

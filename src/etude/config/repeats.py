@@ -7,7 +7,7 @@ from etude.records import Task
 def another_trial_tells(config: TrainConfig, task: Task) -> bool:
     """Whether one more trial of the task under the same skill can come out otherwise: not at temperature 0, where
     the target that the task is for answers alike, with or without a seed."""
-    return config.target_models[task.target].temperature != 0
+    return _temperatures(config)[task.target] != 0
 
 
 def useless_repeats(config: TrainConfig, attempts: int) -> str:
@@ -17,7 +17,7 @@ def useless_repeats(config: TrainConfig, attempts: int) -> str:
     asked = [f"test.trials = {config.test.trials}"] * (config.test.trials > 1)
     asked += ["train.fresh_attempts = true"] * train.fresh_attempts
     asked += [f"search.attempts = {attempts}"] * (attempts > 1)
-    still = [name for name, model in config.target_models.items() if model.temperature == 0]
+    still = [name for name, temperature in _temperatures(config).items() if temperature == 0]
     if not asked or not still:
         return ""
     whose = f" of {', '.join(map(repr, still))}" if config.targets else ""
@@ -25,3 +25,8 @@ def useless_repeats(config: TrainConfig, attempts: int) -> str:
         f"at temperature 0 a further trial{whose} tells nothing new about any task, with or without a seed: "
         + ", ".join(asked)
     )
+
+
+def _temperatures(config: TrainConfig) -> dict[str, float | None]:
+    """By the names of several targets; one has no name."""
+    return {one.called: one.temperature for one in config.targets} or {"": config.target.temperature}

@@ -260,11 +260,6 @@ class TrainConfig(Section):
         return {target.called: target.agent or self.agent for target in self.targets} or {"": self.agent}
 
     @property
-    def target_models(self) -> dict[str, ModelSection]:
-        """The settings of the targets alone, by the names of several; one target has no name."""
-        return {target.called: target.alone for target in self.targets} or {"": self.target}
-
-    @property
     def models(self) -> dict[str, ModelSection]:
         """The settings of all models by where they stand, those of the targets first."""
         found = {f"targets.{number}": target.alone for number, target in enumerate(self.targets)}

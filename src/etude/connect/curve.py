@@ -37,7 +37,7 @@ def point_of(before: Story, event: Event, now: Story) -> Point | None:
         values = {f"steps/{action}": float(counts[action]) for action in ("accepted", "rejected", "skipped")}
         values |= {"skill/tokens": float(turn.skill_tokens), "tasks/solved": float(turn.solved)}
         share = turn.solved / turn.tasks if turn.tasks else None
-        scores = {"score/validation": turn.val, "score/best": turn.best, "score/training": share}
+        scores = {"score/validation": turn.current, "score/best": turn.best, "score/training": share}
         values |= {name: score for name, score in scores.items() if score is not None}
         return Point(turn.target_calls, values, turn.step, turn.action, turn.origin)
     if isinstance(event, SpendChanged):

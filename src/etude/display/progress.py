@@ -73,7 +73,7 @@ class Progress:
     def scores(self) -> str:
         """How training and validation go, as far as they are known."""
         turn = self.story.turns[-1] if self.story.turns and not self.story.dry else None
-        val, best = (None, None) if turn is None else (turn.val, turn.best)
+        val, best = (None, None) if turn is None else (turn.current, turn.best)
         parts = [self.story.learnt, "" if val is None else f"validation {val:.3f}"]
         parts.append("" if best is None or best == val else f"best {best:.3f}")
         return ", ".join(part for part in parts if part)

@@ -79,7 +79,7 @@ def _share(bench: Workbench, log: Log, role: Role, least: int, most: int) -> Sha
     limits, slots = bench.config.limits, bench.config.limits.concurrency
     counted = role != "target" or _one_call(bench)
     calls = min(most, limits.calls or most) if counted else limits.calls
-    sums = [each for (of, _), each in log.costs.items() if of == role]
+    sums = [each for (of, _), each in log.story.use.items() if of == role]
     made = sum(each.calls - each.failed for each in sums) if counted else len(log.known)
     if not sums or not made:
         return Share(calls=calls)

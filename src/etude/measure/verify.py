@@ -19,8 +19,8 @@ from etude.skill.folder import PROVENANCE, best_skill, initial_skill
 from etude.skill.lines import lines_of
 from etude.skill.parts import gathered
 from etude.store import SqliteJournal, read_run
-from etude.store.provenance import exported, read_provenance
-from etude.store.views import JOURNAL
+from etude.store.provenance import exported
+from etude.store.views import JOURNAL, read_view
 from etude.trainer import Trainer
 from etude.workbench import Given
 
@@ -73,9 +73,9 @@ async def averify_skill(
     trained = gathered(trained) if config.skill.files else trained
     if not (folder / JOURNAL).exists():
         raise DataError(f"{str(folder / JOURNAL)!r} is missing: nothing can be recomputed", hint="restore the file")
-    said = carried or read_provenance(folder / PROVENANCE)
+    said = carried or read_view(folder / PROVENANCE, Provenance)
     summary = read_run(folder).summary
-    was_stopped = summary is None or bool(summary.get("stopped"))
+    was_stopped = summary is None or summary.stopped is not None
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place) / config.run.name / JOURNAL
         _copy(folder / JOURNAL, copy)
@@ -115,7 +115,7 @@ async def _replayed(config: TrainConfig, place: Path, given: Given) -> _Replay:
         stopped, summary = stop.message, stop.summary
     if summary is None:
         raise DataError(f"the run cannot be repeated: {stopped}", hint="restore its journal")
-    provenance = read_provenance(place / run.name / PROVENANCE)
+    provenance = read_view(place / run.name / PROVENANCE, Provenance)
     assert provenance is not None
     best = best_skill(place / run.name)
     assert best is not None

@@ -3,28 +3,15 @@
 from etude.store.journal import SqliteJournal
 from etude.store.run import RunFolder
 from etude.store.spend import SpendTotals, SqliteSpend
-from etude.store.views import (
-    GateView,
-    RunView,
-    SelectedView,
-    StepView,
-    UpdateView,
-    is_running,
-    read_events,
-    read_run,
-    run_names,
-)
+from etude.store.views import RunView, StepView, is_running, read_events, read_run, run_names
 
 __all__ = [
-    "GateView",
     "RunFolder",
     "RunView",
-    "SelectedView",
     "SpendTotals",
     "SqliteJournal",
     "SqliteSpend",
     "StepView",
-    "UpdateView",
     "is_running",
     "read_events",
     "read_run",

@@ -1,11 +1,7 @@
 """Provenance: what changed the skill of a run, and what each line of it rests on."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from pydantic import ValidationError
-
-from etude.errors import DataError
 from etude.records import AppliedEdit, Attempt, Candidate, Edit, EditEvidence, Proof, Skill, TrainState
 from etude.records.provenance import Change, Provenance, ProvenEdit, ProvenLine
 from etude.records.record import digest
@@ -100,21 +96,6 @@ def exported(provenance: Provenance, text: str) -> Provenance:
         for line, own in zip(lines, texts_of(text), strict=True)
     ]
     return provenance.model_copy(update={"lines": tuple(kept), "tokens": token_count(text)})
-
-
-def read_provenance(path: Path) -> Provenance | None:
-    """What a file holds; None when there is none. Raises DataError: it cannot be read."""
-    try:
-        return Provenance.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise DataError(f"{str(path)!r} cannot be read: {error.strerror}", hint="fix its permissions") from None
-    except ValidationError as error:
-        raise DataError(
-            f"{str(path)!r} is damaged: {error.errors()[0]['msg']}",
-            hint="run `train` again with the same settings: it writes the file again, all answers are cached",
-        ) from None
 
 
 def _proven(

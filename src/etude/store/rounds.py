@@ -5,10 +5,10 @@ from pathlib import Path
 
 from etude.config import TrainConfig
 from etude.records import Skill
+from etude.records.provenance import Provenance
 from etude.skill import load_skill
 from etude.skill.folder import PROVENANCE, initial_skill, place_of
-from etude.store.provenance import read_provenance
-from etude.store.views import is_run, read_run
+from etude.store.views import is_run, read_run, read_view
 
 
 def run_folder(config: TrainConfig) -> Path:
@@ -21,8 +21,8 @@ def exported_over(config: TrainConfig) -> bool:
     Raises DataError: a provenance file is damaged."""
     if config.skill.path is None or not is_run(run_folder(config)):
         return False
-    stands = read_provenance(place_of(Path(config.skill.path)) / PROVENANCE)
-    made = read_provenance(run_folder(config) / PROVENANCE)
+    stands = read_view(place_of(Path(config.skill.path)) / PROVENANCE, Provenance)
+    made = read_view(run_folder(config) / PROVENANCE, Provenance)
     return stands is not None and made is not None and stands.identity == made.identity
 
 
@@ -42,7 +42,7 @@ def next_round(config: TrainConfig) -> TrainConfig:
         if not is_run(run_folder(made)):
             return config
     summary = read_run(run_folder(made)).summary
-    if summary is None or summary.get("stopped"):
+    if summary is None or summary.stopped:
         return made
     stands = load_skill(config.skill.path).hash
     while True:

@@ -11,6 +11,7 @@ from etude.errors import DataError
 from etude.files import is_locked
 from etude.records import AppliedEdit, Edit, EditFate, Record, Verdict
 from etude.records.record import Lenient
+from etude.records.summary import Summary
 from etude.skill import token_count
 
 JOURNAL = "journal.db"
@@ -27,7 +28,6 @@ _TRAINED = ("config.yaml", "skills")
 _BORROWED = ("evaluations", "comparisons", "audits", "pruned", "rechecks")
 
 T = TypeVar("T")
-_ANY = TypeAdapter(dict[str, JsonValue])
 
 
 class AskedTask(Lenient):
@@ -50,7 +50,7 @@ class GateView(Lenient):
     """The candidate became the best skill."""
     origin: Literal["step", "slow_update", "tidy"] = "step"
     reason: str = ""
-    """Why, in a sentence; the verdict's own reason when empty."""
+    """Why, in a sentence."""
 
 
 class UpdateView(Lenient):
@@ -99,8 +99,8 @@ class RunView(Record):
 
     name: str
     path: str
-    summary: dict[str, JsonValue] | None
-    """`summary.json`; None before the run has written one."""
+    summary: Summary | None
+    """None before the run has written one."""
     outdated: bool
     """The summary says why the run stopped, but it was continued since and has not ended yet."""
     steps: tuple[StepView, ...]
@@ -172,8 +172,8 @@ def read_run(path: Path | str) -> RunView:
     if not (root / JOURNAL).exists():
         raise lost_journal(root, "is missing") if trained_in(root) else missing_run(root)
     running = is_running(root)
-    summary = read_view(root / SUMMARY, _ANY)
-    stopped = summary is not None and bool(summary.get("stopped"))
+    summary = read_view(root / SUMMARY, Summary)
+    stopped = summary is not None and summary.stopped is not None
     borrowed = _holds(root, _BORROWED) and not _holds(root, _TRAINED)
     return RunView(
         name=root.resolve().name,
@@ -237,17 +237,12 @@ def _step(folder: Path) -> StepView:
     update = read_view(folder / "update.json", UpdateView)
     candidate = text_of(folder / "candidate.md")
     verdict = None if gate is None else gate.verdict
-    reasons = (
-        "" if gate is None else gate.reason,
-        "" if verdict is None else verdict.reason,
-        "" if update is None else update.skipped,
-    )
     return StepView(
         number=int(folder.name),
         action=None if gate is None else gate.action,
         best=gate is not None and gate.best,
         origin="step" if gate is None else gate.origin,
-        reason=next((reason for reason in reasons if reason), ""),
+        reason="" if gate is None else gate.reason,
         current=None if verdict is None else verdict.current,
         candidate=None if verdict is None else verdict.candidate,
         edits={} if update is None else _fates(update.edits),
@@ -268,12 +263,15 @@ def read_view(path: Path, kind: type[T] | TypeAdapter[T]) -> T | None:
         data = path.read_bytes()
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise DataError(f"{str(path)!r} cannot be read: {error.strerror}", hint="fix its permissions") from None
     try:
         return (kind if isinstance(kind, TypeAdapter) else TypeAdapter(kind)).validate_json(data)
     except ValidationError as error:
-        what = error.errors()[0]["msg"]
-        hint = "run the same command again: it is written again"
-        raise DataError(f"{str(path)!r} is damaged: {what}", hint=hint) from None
+        raise DataError(
+            f"{str(path)!r} is damaged: {error.errors()[0]['msg']}",
+            hint="run `train` again with the same settings: it writes the file again, all answers are cached",
+        ) from None
 
 
 def text_of(path: Path) -> str | None:

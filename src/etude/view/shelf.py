@@ -13,7 +13,7 @@ from etude.sleep.page import NightLine, Reviews
 from etude.store.projections.attempts import attempt_page, attempt_pages, golds
 from etude.store.projections.cost import read_cost
 from etude.store.projections.log import Log
-from etude.store.projections.runs import RunLine, curve, read_lines, run_page, summary_of
+from etude.store.projections.runs import RunLine, curve, read_lines, run_page
 from etude.store.projections.skills import SkillPage, Version, skill_page, version
 from etude.store.projections.steps import step_page
 from etude.store.projections.tasks import TaskMatrix, task_matrix
@@ -125,7 +125,7 @@ class Shelf:
 
     def _tasks(self, run: str) -> TaskMatrix:
         log = self._log(run)
-        summary = summary_of(read_run(log.path))
+        summary = read_run(log.path).summary
         first = log.attempts[0].skill if log.attempts else ""
         initial, best = (first, "") if summary is None else (summary.initial.hash, summary.best.hash)
         return task_matrix(log, initial, best)

@@ -15,6 +15,7 @@ from trusting import trust
 
 Captured = pytest.CaptureFixture[str]
 CONFIG = "demo/etude.yaml"
+SMALL = ["--train.epochs", "1", "--env.limit={train: 6, val: 4, test: 4}"]
 
 
 @pytest.fixture
@@ -69,6 +70,7 @@ def test_a_project_that_is_in_order_is_all_fine(fresh_project: Path, capsys: Cap
             "env.scorer 'rubric': no model to ask",
             "add a `judge` section with a model",
         ),
+        (["--run.name", "a/b"], "run folder", "run.name = 'a/b' is not a plain folder name: it ", "use letters"),
         (["--prompts.chat", "nope.md"], "prompts", "prompts.chat: 'nope.md' cannot be read", "give a Markdown file"),
     ],
 )
@@ -103,6 +105,9 @@ def test_a_missing_price_is_a_note_and_with_a_money_cap_an_error(
     }
     priced = checks(capsys, *words, "--limits.usd", "3", "--target.price={input: 1, output: 2}")
     assert priced["limits"][0]["text"] == "usd 3"
+    with open(CONFIG, "a") as file:
+        file.write("\nprices: {'openai:x': {input: 1, output: 2}}\n")
+    checks(capsys, *words, "--limits.usd", "3")
 
 
 def test_a_training_without_a_skill_or_with_replaced_prompts_is_reported_of(
@@ -166,16 +171,6 @@ def test_a_run_folder_that_cannot_be_written_is_wrong(fresh_project: Path, capsy
     Path("file").write_text("")
     found = wrong(checks(capsys, CONFIG, "--run.folder", "file", code=1))
     assert found["run folder"][0] == "file/demo cannot be written"
-
-
-@pytest.mark.parametrize("name", ["../elsewhere", "/tmp/x", "a/b", "..", "a\\b"])
-def test_a_run_name_that_leads_elsewhere_is_wrong_as_it_is_for_the_run(
-    fresh_project: Path, capsys: Captured, name: str
-) -> None:
-    found = wrong(checks(capsys, CONFIG, "--run.name", name, code=1))
-    assert found["run folder"][0].startswith(f"run.name = {name!r} is not a plain folder name: it ")
-    assert main(["train", CONFIG, "--run.name", name]) == 2
-    assert f"error: run.name = {name!r} is not a plain folder name" in capsys.readouterr().err
 
 
 def test_a_damaged_run_is_wrong(demo_project: Path, capsys: Captured) -> None:
@@ -246,28 +241,6 @@ def test_live_leaves_out_a_role_that_cannot_be_built(fresh_project: Path, capsys
     assert found["live optimizer"][0]["status"] == "ok"
 
 
-def test_live_reports_a_model_that_answers_but_not_in_the_form_that_was_asked_for(
-    fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path("rambling_for_doctor.py").write_text(
-        "from etude.protocols import ChatModel\n"
-        "from etude.records import Reply\n"
-        "class Model(ChatModel):\n"
-        "    def __init__(self, name, settings):\n"
-        "        self.name = name\n"
-        "    async def complete(self, request):\n"
-        "        return Reply(text='five, I think')\n"
-    )
-    monkeypatch.syspath_prepend(str(Path.cwd()))
-    # A provider by import path has a dot in it.
-    Path("pkg_for_doctor").mkdir()
-    Path("rambling_for_doctor.py").rename("pkg_for_doctor/rambling.py")
-    flags = ["--optimizer.model", "pkg_for_doctor.rambling:Model:x"]
-    found = checks(capsys, CONFIG, "--live", *flags, code=1)
-    assert found["live optimizer"][0]["status"] == "ok"
-    assert "no usable answer in 3 replies" in found["live optimizer structure"][0]["text"]
-
-
 @pytest.mark.parametrize(("key", "said"), [("x", True), ("sk-1234", True), ("sk-12345", False), ("", False)])
 def test_a_key_that_is_too_short_to_be_one_is_reported(
     fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, key: str, said: bool
@@ -286,8 +259,7 @@ def test_a_placeholder_for_a_key_changes_nothing_in_the_settings_of_a_run(
     fresh_project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "e")
-    small = ["--train.epochs", "1", "--env.limit={train: 20, val: 20, test: 20}"]
-    assert main(["train", CONFIG, *small]) == 0
+    assert main(["train", CONFIG, *SMALL]) == 0
     written = Path("demo/runs/demo/config.yaml")
     assert "redacted" not in written.read_text()
     assert main(["train", str(written)]) == 0
@@ -341,7 +313,7 @@ def test_plugins_are_listed_and_those_that_do_not_work_are_wrong_and_harm_no_oth
             f"fix or uninstall {origin}",
         ),
     }
-    assert main(["train", CONFIG, "--train.epochs", "1", "--executor.name", "plain"]) == 0
+    assert main(["train", CONFIG, *SMALL, "--executor.name", "plain"]) == 0
 
 
 def test_a_plugin_that_ends_the_program_is_wrong_and_one_that_prints_leaves_the_result_alone(

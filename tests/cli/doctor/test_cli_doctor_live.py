@@ -38,9 +38,11 @@ def answering(answer: Answer) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/v1", heard
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/v1", heard
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def said(text: str = '{"answer": 5}', finish: str = "stop") -> tuple[int, dict[str, Any]]:
@@ -109,3 +111,12 @@ def test_what_would_keep_a_run_from_scores_is_wrong_and_names_the_setting(
     wrong = next(check for check in checks if check["status"] == "wrong")
     assert wrong["text"].startswith(text)
     assert wrong["fix"].startswith(fix)
+
+
+def test_a_model_that_answers_but_not_in_the_form_that_was_asked_for_is_wrong(
+    fresh_project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (structure, check), _ = live(capsys, lambda asked: said("five, I think"), role="optimizer", code=1)
+    assert (structure["name"], structure["status"]) == ("live optimizer structure", "wrong")
+    assert "no usable answer in " in structure["text"]
+    assert (check["name"], check["status"]) == ("live optimizer", "ok")

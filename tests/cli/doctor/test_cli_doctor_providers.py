@@ -42,12 +42,3 @@ def test_the_key_that_counts_is_named(
     fresh_project: Path, capsys: pytest.CaptureFixture[str], flags: list[str], said: str
 ) -> None:
     assert target(capsys, *flags).endswith(said)
-
-
-def test_a_price_of_the_table_is_a_price(fresh_project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    flags = ["--target.model", "openai:m", "--target.base_url", "http://a/v1", "--limits.usd", "1"]
-    assert main(["doctor", CONFIG, *flags]) == 1
-    assert "limits.usd = 1 needs a price" in capsys.readouterr().out
-    with open(CONFIG, "a") as file:
-        file.write("\nprices: {'openai:m': {input: 1, output: 2}}\n")
-    assert main(["doctor", CONFIG, *flags]) == 0

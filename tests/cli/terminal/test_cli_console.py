@@ -1,9 +1,9 @@
-import io
 import re
 
 import pytest
 from rich.console import Console as RichConsole
 
+from at_terminal import Terminal
 from etude.display.console import HEARTBEAT_SECONDS, SHOWN, Console
 from etude.display.live import status
 from etude.display.progress import Progress
@@ -18,6 +18,7 @@ from etude.events import (
     StageFinished,
     StageStarted,
 )
+from etude.readable import fitted
 from etude.records import Usage
 
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -29,11 +30,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 STARTED = RunStarted(name="first", folder="runs/first", epochs=2, steps=4, resumed=False, simulated=False)
@@ -145,13 +141,18 @@ def busy() -> tuple[Event, ...]:
     return long, ROLLOUT, *[call] * 20, decided(1, tasks=48, tried=48, solved=13), spent, *batch, error
 
 
+def test_a_path_is_never_broken() -> None:
+    path = "/".join(["folder"] * 20)
+    assert fitted(f"best skill  {path}", 40) == [f"best skill  {path}"]
+
+
 def test_batch_accuracy_and_cost_are_seen_at_80_columns() -> None:
     clock = Clock()
     progress = [STARTED.model_copy(update={"steps": 0}), ROLLOUT]
     lines = drawn(80, *progress, *busy()[2:], clock=clock)
     assert "  4/10, 67% solved, 1 errored" in lines[0]
     assert "$123.45" in lines[2]
-    clock, shown = Clock(), Progress()
+    clock = Clock()
     shown = Progress(clock)
     for event in progress:
         shown.take(event)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from etude.cli.main import main
 from etude.simulation.endpoint import Endpoint, running_endpoint
 from rows import few
 
@@ -51,22 +52,15 @@ def wait_for(path: Path, text: str, process: subprocess.Popen[str]) -> None:
     raise AssertionError(f"{text!r} did not come: {process.communicate()}")
 
 
-def test_help_imports_neither_sdk_nor_settings() -> None:
+def test_help_imports_neither_sdk_nor_settings_and_training_neither_the_page_nor_nights() -> None:
     code = (
         "import sys; from etude.cli.main import main; main(['--help']); main(['train', '--help']);"
-        "print([name for name in ('openai', 'pydantic', 'rich', 'yaml', 'asyncio') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=DEADLINE, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
-
-
-def test_training_imports_neither_the_page_nor_nights() -> None:
-    code = (
-        "import sys, etude.cli.train;"
+        "print([name for name in ('openai', 'pydantic', 'rich', 'yaml', 'asyncio') if name in sys.modules]);"
+        "import etude.cli.train;"
         "print([name for name in ('uvicorn', 'etude.view.server', 'etude.sleep.night') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=DEADLINE, check=True)
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.splitlines()[-2:] == ["[]", "[]"]
 
 
 def test_in_a_pipe_there_are_no_control_characters_and_json_stands_alone(fresh_project: Path) -> None:
@@ -147,7 +141,9 @@ def test_characters_that_the_pipe_cannot_take_are_escaped(here: Path) -> None:
     assert err == ""
 
 
-def test_one_ctrl_c_finishes_what_is_in_flight_and_says_how_to_go_on(fresh_project: Path, slow: Endpoint) -> None:
+def test_one_ctrl_c_finishes_what_is_in_flight_and_says_how_to_go_on(
+    fresh_project: Path, slow: Endpoint, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["train", "demo/etude.yaml", *SMALL, *over(slow)]
     process = start(*words)
     wait_for(Path("demo/runs/demo/events.jsonl"), "call_finished", process)
@@ -159,10 +155,8 @@ def test_one_ctrl_c_finishes_what_is_in_flight_and_says_how_to_go_on(fresh_proje
     assert "stopped     interrupted" in out
     stats = slow.stats()
     assert stats["answered"] == stats["received"]
-    again = start(*words, "--json")
-    out, _ = again.communicate(timeout=DEADLINE)
-    assert again.returncode == 0
-    assert json.loads(out)["stopped"] is None
+    assert main([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["stopped"] is None
     assert slow.stats()["repeated"] == 0
 
 
@@ -179,7 +173,8 @@ def test_a_second_ctrl_c_stops_at_once(fresh_project: Path) -> None:
         out, err = process.communicate(timeout=20)
     assert process.returncode == 130
     error = json.loads(out)
-    assert error["error"] == "stopped at once; the calls that were in flight are lost and will be made again"
+    assert error["error"].startswith("stopped at once")  # and where, on a busy machine
+    assert error["error"].endswith("; the calls that were in flight are lost and will be made again")
     assert error["hint"].startswith("run the same command again to resume\nresume: etude train demo/etude.yaml")
     assert err.splitlines()[-1].startswith("resume: etude train demo/etude.yaml --json")
 

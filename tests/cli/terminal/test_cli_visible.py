@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console as RichConsole
 
+from at_terminal import Terminal
 from etude.cli.main import main
 from etude.cli.terminal import output
 from etude.display.console import open_console
@@ -38,11 +39,6 @@ FORBIDDEN = [chr(i) for i in (*range(32), *range(0x7F, 0xA0), *range(0x2028, 0x2
 
 def harmless(text: str) -> bool:
     return not any(char in text for char in FORBIDDEN if char not in "\n\t")
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.fixture(params=ATTACKS)

@@ -13,11 +13,11 @@ from etude.cli.scaffold.asking import asks
 from etude.cli.settings import read_settings
 from etude.cli.several.table import skill_folders
 from etude.cli.terminal import output
-from etude.cli.terminal.summary_text import seen_before
 from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.measure.audit.suite import FAULTS, Audit, aaudit_skill
 from etude.readable import counted
+from etude.records.summary import seen_before
 from etude.workbench import Given
 
 _SHOWN = 10

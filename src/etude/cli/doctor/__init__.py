@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         asyncio.run(_check(config, args.live, found))
     wrong = sum(finding.status == "wrong" for finding in found)
     if args.json:
-        output.json_result({"ok": wrong == 0, "checks": [finding.model_dump() for finding in found]})
+        output.json_result({"ok": wrong == 0, "checks": found})
     else:
         _print(found, wrong)
     return 1 if wrong else 0

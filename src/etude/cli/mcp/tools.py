@@ -1,7 +1,7 @@
 """What an agent may do with etude: run its verbs, and train within a cap that a person has set.
 
-Each tool is a verb of the command line in a process of its own, so that an agent gets what a person gets. No tool
-adopts, trusts or raises a limit.
+Each tool but the list of runs is a verb of the command line in a process of its own, so that an agent gets what a
+person gets. No tool adopts, trusts or raises a limit.
 """
 
 import asyncio
@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from etude import own_process
+from etude.cli.lookup import RUNS
+from etude.cli.runs import newest_first
 from etude.config import load_config
 from etude.errors import EtudeError
 from etude.store.projections.cost import read_cost
@@ -113,13 +115,8 @@ class VerbRunner:
                 found["state"] = "failed or stopped" if one.process.returncode else "ended"
                 found |= _failure(one) if one.process.returncode else {}
         left = {what: most for what, most in self._left()._asdict().items() if most is not None}
-        return {"training": found, "left": left, "runs": await self._runs()}
-
-    async def _runs(self) -> Any:
-        try:
-            return await self.verb("runs")
-        except Refused:  # there is no folder of runs yet
-            return []
+        runs = [line.model_dump(mode="json") for line in newest_first(RUNS)]
+        return {"training": found, "left": left, "runs": runs}
 
     def _run_folder(self, config: str, name: str) -> Path:
         settings = load_config(config, flags=[("run.name", json.dumps(name))])

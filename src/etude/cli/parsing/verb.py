@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args, get_origin
 
 from etude.cli.parsing.arguments import trust
-from etude.cli.parsing.flags import take_dotted
 from etude.cli.parsing.usage import UsageError
 from etude.errors import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
+Flags = list[tuple[str, str]]
+"""Dotted keys with YAML texts: `--section.key VALUE` and `--section.key=VALUE` set any setting."""
+
+_DOTTED = re.compile(r"--([A-Za-z_]\w*(?:\.[\w-]+)+)(?:=(.*))?", re.DOTALL)
 _DOTTED_HELP = """\
 Any setting can be given as a dotted flag, as in --train.epochs 2 or --gate.metric=soft; it wins over the file.
 All settings: `etude help settings`"""
@@ -21,6 +24,29 @@ All settings: `etude help settings`"""
 
 _REQUIRED = "the following arguments are required: "
 _CHOICE = re.compile(r"argument ([^:]+): invalid choice: (.*) \(choose from (.*)\)")
+
+
+def take_dotted(words: Sequence[str]) -> tuple[list[str], Flags]:
+    """(the other words, the flags as (dotted key, YAML text)), both in their order. `--` ends the flags.
+    Raises UsageError: a flag has no value."""
+    rest: list[str] = []
+    flags: Flags = []
+    waiting = list(words)
+    while waiting:
+        word = waiting.pop(0)
+        if word == "--":
+            return [*rest, word, *waiting], flags
+        match = _DOTTED.fullmatch(word)
+        if match is None:
+            rest.append(word)
+            continue
+        key, value = match[1], match[2]
+        if value is None:
+            if not waiting or waiting[0].startswith("--"):
+                raise UsageError(f"--{key} needs a value", hint=f"as in --{key}=VALUE")
+            value = waiting.pop(0)
+        flags.append((key, value))
+    return rest, flags
 
 
 class Parser(argparse.ArgumentParser):

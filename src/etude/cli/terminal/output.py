@@ -65,12 +65,13 @@ def note(text: str) -> None:
 
 
 def json_result(value: Any) -> None:
-    """The result as JSON data."""
-    print(visible_json(json.dumps(value, ensure_ascii=False, indent=2)), file=results())
+    """The result as JSON data; records in it become data, too."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=lambda record: record.model_dump(mode="json"))
+    print(visible_json(text), file=results())
 
 
-def measured(result: dict[str, Any], texts: Iterable[str], *, as_json: bool, simulated: bool) -> None:
-    """What a verb has measured: as JSON data, or these lines."""
+def measured(result: Any, texts: Iterable[str], *, as_json: bool, simulated: bool = False) -> None:
+    """What a verb has found: as JSON data, or these lines."""
     if as_json:
         json_result(result)
     else:

@@ -5,10 +5,8 @@ from textwrap import wrap
 
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
-from etude.records.answer import Answer, Interval, Remark
-from etude.records.summary import Settle, Summary, seen_before
-
-__all__ = ["print_summary", "score", "seen_before", "settle_lines", "summary_lines", "target_lines"]
+from etude.records.answer import Answer, Remark
+from etude.records.summary import Summary
 
 _WIDTH = 68
 """Of what stands behind a name, so that nothing wraps at 80 columns."""
@@ -26,20 +24,10 @@ def summary_lines(summary: Summary) -> Iterator[str]:
     answer = summary.answer
     if not summary.dry:
         yield from _scores(answer)
-    yield from (text for line in answer.lines for text in _lines(line))
+    yield from (text for line in answer.lines for text in remark_lines(line))
     yield from target_lines(answer.targets)
     yield ""
-    yield from (text for line in answer.facts for text in _lines(line))
-
-
-def score(interval: Interval) -> str:
-    """Mean and 95% interval, as in `0.86 [0.77, 0.92]`."""
-    return interval.shown
-
-
-def settle_lines(settle: Settle) -> Iterator[str]:
-    """What would settle an inconclusive comparison."""
-    return _lines(Remark(name="to settle", text=settle.note))
+    yield from (text for line in answer.facts for text in remark_lines(line))
 
 
 def target_lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -49,7 +37,8 @@ def target_lines(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield from text_lines([(f"{row[0]:<10}", *row[1:]) for row in rows])
 
 
-def _lines(line: Remark) -> Iterator[str]:
+def remark_lines(line: Remark) -> Iterator[str]:
+    """A remark behind its name, broken between words unless it is copied whole."""
     text = line.text.replace("; ", "\n") if line.name == "to settle" else line.text
     whole = line.name in _WHOLE
     parts = [part for each in text.splitlines() for part in ([each] if whole else wrap(each, _WIDTH))]

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 
 from etude.events import AttemptFinished, CallFinished, Event, RunFinished, RunStarted, StageFinished, read_event
-from etude.records import Role, Split
+from etude.records import Split
 from etude.records.attempts import Outcome
 from etude.store.views import EVENTS
-from etude.story import RoleUse, Story, after
+from etude.story import Story, after
 
 _OUTCOMES = frozenset(get_args(Outcome))
 _ATTEMPT, _CALL = b'"kind": "attempt_finished"', b'"kind": "call_finished"'
@@ -79,11 +79,6 @@ class Log:
                 with suppress(ValueError, LookupError, TypeError, AttributeError):  # it was changed
                     self._take(*read_event(line))
         return True
-
-    @property
-    def costs(self) -> dict[tuple[Role, str], RoleUse]:
-        """What each role used in each stage."""
-        return dict(self.story.use)
 
     def _take(self, event: Event, at: str) -> None:
         self.story = after(self.story, event)

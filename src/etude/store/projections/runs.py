@@ -7,21 +7,19 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
 from etude.config import TrainConfig, load_config
 from etude.config.sections import AgentSection
-from etude.errors import ConfigError, DataError, EtudeError
+from etude.errors import ConfigError, EtudeError
 from etude.readable import counted
 from etude.records import Record, digest
 from etude.records.answer import Answer, Interval, ShipVerdict
-from etude.records.summary import SkillScores, Summary
+from etude.records.summary import SkillScores
 from etude.skill.diff import unified_diff
 from etude.store.journal import SqliteJournal
 from etude.store.projections.cost import read_totals
 from etude.store.projections.log import Log
 from etude.store.spend import SpendTotals
-from etude.store.views import EVENTS, JOURNAL, SUMMARY, RunView, StepView, read_events, read_run
+from etude.store.views import EVENTS, JOURNAL, RunView, StepView, read_events, read_run, text_of
 from etude.story import Milestone
 
 _LIMIT = re.compile(r"limits\.(calls|tokens|usd) = \S+ is reached")
@@ -136,7 +134,7 @@ def curve(log: Log) -> Curve:
     turns, view = log.story.turns, read_run(log.path)
     if log.story.dry:
         return Curve(turns=(), marks=())
-    summary = None if view.outdated else summary_of(view)
+    summary = None if view.outdated else view.summary
     found: list[Mark] = []
     if summary is not None and turns:
         places: tuple[tuple[Literal["initial", "best"], SkillScores, int], ...] = (
@@ -168,8 +166,8 @@ def read_line(path: Path, program: str = "etude") -> RunLine:
     known = {"name": path.resolve().name, "path": str(path), "bytes": _disk_use(path), "changed": _changed(path)}
     try:
         view = read_run(path)
-        summary = summary_of(view)
-        found = known | _told(view, summary, program)
+        summary = view.summary
+        found = known | _told(view, program)
         found["group"], found["target"] = _setting(path)
         if summary is not None and not found["group"]:
             found["why"] = found["why"] or "the journal lacks what it held: with what the scores can be compared"
@@ -187,10 +185,9 @@ def read_line(path: Path, program: str = "etude") -> RunLine:
 def run_page(log: Log, program: str = "etude") -> RunPage:
     """A run as a page shows it. Raises DataError: there is no run, or one of its files is damaged."""
     view, story = read_run(log.path), log.story
-    summary = summary_of(view)
-    spent, _ = _spent(log.path)
+    summary, (spent, _) = view.summary, _spent(log.path)
     found: dict[str, Any] = {"name": view.name, "path": view.path, "changed": _changed(log.path)}
-    found |= _told(view, summary, program)
+    found |= _told(view, program)
     tokens = None if spent is None else spent.total_tokens
     if summary is not None and found["state"] == "finished":
         tokens = sum(usage.total for usage in summary.cost.tokens.values())
@@ -198,7 +195,7 @@ def run_page(log: Log, program: str = "etude") -> RunPage:
     found |= {
         "answer": None if summary is None else summary.answer,
         "outdated": view.outdated,
-        "diff": _diff(view, summary),
+        "diff": _diff(view),
         "tokens": tokens,
         "learnt": story.learnt,
         "place": f"{story.place} {count}".strip(),
@@ -210,31 +207,14 @@ def run_page(log: Log, program: str = "etude") -> RunPage:
     return RunPage.model_validate(found)
 
 
-def _diff(view: RunView, summary: Summary | None) -> str:
-    last = "" if not view.skills else view.skills[-1]
-    name, label = (last, f"step {int(Path(last).stem)}") if last else ("", "")
-    if summary is not None and not view.outdated:
-        name, label = summary.best.skill, "best"
-    try:
-        initial, now = (
-            Path(view.path, file).read_bytes().decode(errors="replace") for file in (view.skills[0], name)
-        )
-    except (OSError, IndexError):
+def _diff(view: RunView) -> str:
+    if not view.skills:
         return ""
-    return unified_diff(initial, now, "initial", label)
-
-
-def summary_of(run: RunView) -> Summary | None:
-    """The summary of a run; None before it has written one. Raises DataError: it is damaged."""
-    if run.summary is None:
-        return None
-    try:
-        return Summary.model_validate(run.summary)
-    except ValidationError as error:
-        raise DataError(
-            f"{str(Path(run.path) / SUMMARY)!r} is damaged: {error.errors()[0]['msg']}",
-            hint="run `train` again with the same settings: it writes the file again, all answers are cached",
-        ) from None
+    name, label = view.skills[-1], f"step {int(Path(view.skills[-1]).stem)}"
+    if view.summary is not None and not view.outdated:
+        name, label = view.summary.best.skill, "best"
+    initial, now = (text_of(Path(view.path, file)) for file in (view.skills[0], name))
+    return "" if initial is None or now is None else unified_diff(initial, now, "initial", label)
 
 
 def planned(run: RunView) -> int | None:
@@ -303,8 +283,8 @@ def reached_limit(stopped: str | None) -> str:
     return f"limits.{found[1]}" if found else ""
 
 
-def _told(view: RunView, summary: Summary | None, program: str) -> dict[str, Any]:
-    spent, unreadable = _spent(Path(view.path))
+def _told(view: RunView, program: str) -> dict[str, Any]:
+    summary, (spent, unreadable) = view.summary, _spent(Path(view.path))
     stopped = None if summary is None or view.outdated else summary.stopped
     state, done = _state(view, stopped), sum(step.action is not None for step in view.steps)
     # What is sent after the end, as by `evaluate`, is not the run's.

@@ -7,8 +7,7 @@ from etude.records import Record, Skill, Standing
 from etude.records.provenance import Provenance, ProvenEdit, ProvenLine
 from etude.skill.diff import unified_diff
 from etude.skill.folder import PROVENANCE
-from etude.store.provenance import read_provenance
-from etude.store.views import RunView
+from etude.store.views import RunView, read_view, text_of
 
 _LEAST: tuple[Standing, ...] = ("proved", "trusted", "not tested")
 
@@ -61,7 +60,7 @@ class Version(Record):
 
 def provenance_of(run: RunView) -> Provenance:
     """Why each line is there. Raises DataError: the run has not written it yet, or it is damaged."""
-    provenance = read_provenance(Path(run.path) / PROVENANCE)
+    provenance = read_view(Path(run.path) / PROVENANCE, Provenance)
     if provenance is None:
         raise DataError(
             f"run {run.name!r} has no {PROVENANCE} yet",
@@ -98,7 +97,7 @@ def skill_names(path: Path) -> dict[str, str]:
             name = f"candidate of step {int(file.parent.name)}"
         else:
             name = f"after step {int(file.stem)}" if int(file.stem) else "initial"
-        found.setdefault(Skill(text=file.read_bytes().decode(errors="replace")).hash, name)
+        found.setdefault(Skill(text=text_of(file) or "").hash, name)
     return found
 
 
@@ -133,4 +132,4 @@ def _source(line: ProvenLine, place: str) -> str:
 
 
 def _text(run: RunView, step: int) -> str:
-    return (Path(run.path) / f"skills/{step:04d}.md").read_bytes().decode(errors="replace")
+    return text_of(Path(run.path) / f"skills/{step:04d}.md") or ""

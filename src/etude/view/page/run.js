@@ -104,7 +104,7 @@ function Curve({ curve }) {
     { name: "solved", kind: "line", colour: "--blue", points: turns.map((turn) => [turn.target_calls, turn.solved, turn.action]) },
     { name: "attempted so far", kind: "thin", points: turns.map((turn) => [turn.target_calls, turn.tried]) },
   ];
-  const measured = turns.filter((turn) => turn.val !== null).map((turn) => [turn.target_calls, turn.val]);
+  const measured = turns.filter((turn) => turn.current !== null).map((turn) => [turn.target_calls, turn.current]);
   for (const [split, colour, more] of [["validation", "--green", measured], ["test", "--orange", []]]) {
     const ends = marks.filter((mark) => mark.split === split).map((mark) => [mark.target_calls, mark.score]);
     const points = [...more.filter(([calls]) => ends.every(([at]) => at !== calls)), ...ends].sort((a, b) => a[0] - b[0]);
@@ -120,7 +120,7 @@ function Curve({ curve }) {
         <table class="figures">
           <thead><tr><th>step</th><th>decision</th><th>target calls</th><th>attempted</th><th>solved</th><th>validation</th></tr></thead>
           <tbody>
-            ${turns.map((turn) => html`<tr><td>${turn.step}</td><td>${turn.action}</td><td>${count(turn.target_calls)}</td><td>${count(turn.tried)}</td><td>${count(turn.solved)}</td><td>${score(turn.val)}</td></tr>`)}
+            ${turns.map((turn) => html`<tr><td>${turn.step}</td><td>${turn.action}</td><td>${count(turn.target_calls)}</td><td>${count(turn.tried)}</td><td>${count(turn.solved)}</td><td>${score(turn.current)}</td></tr>`)}
           </tbody>
         </table>
       </div>
