@@ -7,8 +7,9 @@ import json
 import random
 import re
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import closing, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from etude.cli.main import main
 
 RUN = Path("demo/runs/demo")
 JOURNAL = RUN / "journal.db"
+LOG = RUN / "journal.db-wal"
 SETTINGS = (
     "demo/etude.yaml",
     "--train.epochs",
@@ -51,11 +53,19 @@ class Said(NamedTuple):
 
 
 def make_run(folder: Path) -> None:
-    """A project with a finished run, as `folder/whole`. The current folder is `folder`."""
+    """A project with a finished run, as `folder/closed`; and as `folder/logged`, where the journal has a log next to
+    it, as after a kill. The current folder is `folder`."""
     make_project(folder / "demo")
-    assert main(["train", *SETTINGS]) == 0
-    assert main(list(READING["compare"])) in (0, 4, 5)
-    Path("demo").rename("whole")
+    assert main(["train", *SETTINGS, "--limits.calls", "1"]) == 3
+    with closing(sqlite3.connect(JOURNAL)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM meta").fetchall()  # so that the log is not taken into the file at the end
+        assert main(["train", *SETTINGS]) == 0
+        assert main(list(READING["compare"])) in (0, 4, 5)
+        shutil.copytree("demo", "logged")
+    shutil.copytree("demo", "closed")
+    with closing(sqlite3.connect("closed/runs/demo/journal.db")) as journal:
+        journal.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def say(words: tuple[str, ...]) -> Said:
@@ -102,11 +112,16 @@ def texts(page: str) -> Iterator[str]:
         yield gzip.decompress(base64.b64decode(shard)).decode()
 
 
-def flipped(number: int, whole: Mapping[str, Said]) -> list[str]:
-    """What goes wrong with a bit flipped somewhere in the journal: with training again, and with two verbs that
-    read."""
+def flipped(kept: str, number: int, whole: Mapping[str, Said]) -> list[str]:
+    """What goes wrong with a bit flipped somewhere in the journal, or in its log: with training again, and with two
+    verbs that read."""
+
+    def damage() -> str:
+        chance = random.Random(number)
+        return flip(chance.choice([path for path in (JOURNAL, LOG) if path.exists()]), chance)
+
     verbs = random.Random(number).sample(sorted(READING), 2)
-    return harms(lambda: flip(JOURNAL, random.Random(number)), [*verbs, "train"], whole)
+    return harms(kept, damage, [*verbs, "train"], whole)
 
 
 def flip(path: Path, chance: random.Random) -> str:
@@ -122,26 +137,26 @@ def words_of(verb: str) -> tuple[str, ...]:
     return TRAIN if verb == "train" else READING[verb]
 
 
-def fresh() -> None:
-    """Put a copy of the run in place."""
+def fresh(kept: str) -> None:
+    """Put a copy of a kept run in place."""
     shutil.rmtree("demo", ignore_errors=True)
-    shutil.copytree("whole", "demo")
+    shutil.copytree(kept, "demo")
 
 
-def told_whole() -> dict[str, Said]:
+def told_whole(kept: str) -> dict[str, Said]:
     """What each verb says of a run that is whole."""
     found: dict[str, Said] = {}
     for verb in (*READING, "train"):
-        fresh()
+        fresh(kept)
         found[verb] = say(words_of(verb))
     return found
 
 
-def harms(damage: Callable[[], str], verbs: Iterable[str], whole: Mapping[str, Said]) -> list[str]:
-    """Damage a copy of the run and go over it with verbs; what each does wrong."""
+def harms(kept: str, damage: Callable[[], str], verbs: Iterable[str], whole: Mapping[str, Said]) -> list[str]:
+    """Damage a copy of a run and go over it with verbs; what each does wrong."""
     found: list[str] = []
     for verb in verbs:
-        fresh()
+        fresh(kept)
         what = damage()
         try:
             wrong = harm(verb, say(words_of(verb)), whole[verb])

@@ -18,7 +18,6 @@ from damage import (
     Said,
     flip,
     flipped,
-    fresh,
     harms,
     make_run,
     result,
@@ -31,11 +30,12 @@ from made_once import made_once
 from rows import few
 
 ALL = (*READING, "train")
+KEPT = ("closed", "logged")
 
 
 @pytest.fixture(scope="session")
 def runs_done(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run, `whole`."""
+    """Finished runs, `closed` and `logged`."""
 
     def make(folder: Path) -> None:
         folder.mkdir()
@@ -48,27 +48,30 @@ def runs_done(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def told(runs_done: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Said]:
-    """What each verb says of it."""
+    """What each verb says of the run that is closed."""
     place = tmp_path_factory.mktemp("whole")
-    shutil.copytree(runs_done / "whole", place / "whole")
+    shutil.copytree(runs_done / "closed", place / "closed")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
-        return told_whole()
+        return told_whole("closed")
 
 
 @pytest.fixture
 def whole(
     runs_done: Path, told: Mapping[str, Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Mapping[str, Said]:
-    """What each verb says of the run, which is in the current folder."""
+    """What each verb says of the run that is closed; both are in the current folder."""
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(runs_done / "whole", "whole")
+    for kept in KEPT:
+        shutil.copytree(runs_done / kept, kept)
     return told
 
 
 @pytest.mark.slow
 def test_a_flipped_bit_of_the_journal_does_no_harm(whole: Any) -> None:
-    assert [each for number in range(1_000, 1_300) for each in flipped(number, whole)] == []
+    by_name = {"closed": whole, "logged": told_whole("logged")}
+    found = [flipped(name, number, by_name[name]) for number in range(1_000, 1_300) for name in [KEPT[number % 2]]]
+    assert [each for some in found for each in some] == []
 
 
 def cut(path: Path, share: float) -> None:
@@ -127,13 +130,13 @@ def test_a_flipped_bit_of_the_events_ends_in_no_traceback(whole: Any) -> None:
         def damage(number: int = number) -> str:
             return flip(RUN / "events.jsonl", random.Random(number))
 
-        found = harms(damage, [verb], whole)
+        found = harms("closed", damage, [verb], whole)
         assert verb in ("view", "cost") or found == []
         assert all(each.endswith("another result in silence") for each in found)
 
 
 def test_the_journal_of_another_run_is_refused(whole: Any) -> None:
-    fresh()
+    shutil.copytree("closed", "demo")
     assert say(("train", *SETTINGS, "--train.seed", "7", "--name", "other")).code == 0
     shutil.copy("demo/runs/other/journal.db", JOURNAL)
     for words in (TRAIN, READING["verify"]):
@@ -144,7 +147,7 @@ def test_the_journal_of_another_run_is_refused(whole: Any) -> None:
 
 
 def test_a_fact_that_was_changed_is_paid_for_again_with_one_warning(whole: Any) -> None:
-    fresh()
+    shutil.copytree("closed", "demo")
     run_sql("UPDATE facts SET value = replace(value, 'a', 'b')")
     said = say(TRAIN)
     assert result("train", said) == result("train", whole["train"])
@@ -153,7 +156,7 @@ def test_a_fact_that_was_changed_is_paid_for_again_with_one_warning(whole: Any) 
 
 
 def test_a_journal_that_another_program_holds_is_said(whole: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    fresh()
+    shutil.copytree("closed", "demo")
     run_sql("DELETE FROM facts WHERE rowid IN (SELECT rowid FROM facts LIMIT 1)")  # one to be paid for again
     monkeypatch.setattr(database, "BUSY_MILLISECONDS", 50)
     with closing(sqlite3.connect(JOURNAL, isolation_level=None)) as holder:
@@ -168,5 +171,5 @@ FAST = ("cut in half", "another answer to each", "attempts cut")
 
 @pytest.mark.parametrize("damage", few(DAMAGES, *FAST))
 def test_damage_does_no_harm(damage: str, whole: Any) -> None:
-    found = harms(lambda: f"{damage} {DAMAGES[damage]() and ''}", ALL, whole)
+    found = harms("closed", lambda: f"{damage} {DAMAGES[damage]() and ''}", ALL, whole)
     assert found == []

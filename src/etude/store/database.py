@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from etude.errors import DataError, EtudeError, IdentityError, StopRun
-from etude.files import private_file, unwritable
+from etude.files import is_locked, private_file, unwritable
+from etude.store.wal import cut_short
 
 FORMAT = "3"
 BUSY_MILLISECONDS = 5_000
@@ -53,6 +54,7 @@ class Database:
         self._error: type[EtudeError] = DataError
         if read_only and not path.exists():
             raise DataError(f"there is no journal {str(path)!r}", hint="`etude runs` lists the runs that are there")
+        self._check_log(read_only)
         options = f"mode={'ro' if read_only else 'rwc'}"
         try:
             try:
@@ -169,6 +171,19 @@ class Database:
             raise IdentityError(
                 f"journal {str(self.path)!r} has format {found!r}, this version of etude reads {FORMAT!r}",
                 hint="use the version of etude that made it, or another `run.name`",
+            )
+
+    def _check_log(self, read_only: bool) -> None:
+        """Refuse a log that SQLite would read in part and say nothing about. One that is being written to is not
+        looked at."""
+        log = self.path.with_name(f"{self.path.name}-wal")
+        if read_only and is_locked(self.path.with_name(f"{self.path.name}.lock")):
+            return
+        if cut_short(log):
+            raise DataError(
+                f"the log {str(log)!r} of a journal is damaged: writes at its end would be lost",
+                hint="restore the folder from a copy; or remove the log to go on without them, then what they hold "
+                "is paid for again",
             )
 
     def _problem(self, error: sqlite3.Error, *, writing: bool = False) -> EtudeError:
