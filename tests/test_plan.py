@@ -141,6 +141,40 @@ async def test_what_an_attempt_of_several_calls_came_to_counts_whole(tmp_path: P
     assert target.tokens.low == pytest.approx(used)
 
 
+MISSED = "agent program '/nowhere/claude' was not found"
+PROGRAM = {"name": "claude-code", "path": "/nowhere/claude"}
+
+
+@rows(
+    ("sections", "missed"),
+    [
+        ({"agent": PROGRAM}, MISSED),
+        (
+            {
+                "targets": [
+                    {"name": "a", "model": "simulated:target", "agent": PROGRAM},
+                    {"name": "b", "model": "simulated:target-steady"},
+                ]
+            },
+            MISSED,
+        ),
+        ({"optimizer": {"model": "agent:codex"}}, "agent program 'codex' (was not found|is not logged in)"),
+    ],
+)
+def test_a_program_that_is_not_here_is_said_and_keeps_nobody_from_planning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sections: dict[str, Any], missed: str
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    data = settings(tmp_path, **sections)
+    found = plan(data, **given())
+    (advice,) = [advice for advice in found.warnings if re.search(missed, advice.text)]
+    assert re.match("install it |log in ", advice.hint)
+    assert found.forecast.roles["target"].tokens is None
+    with pytest.raises(ConfigError, match=missed):
+        Trainer(data, **given()).train()
+
+
 class Wordy(Agent):
     name = "wordy"
 

@@ -67,6 +67,10 @@ class ConfigError(InputError):
         self.where = where
 
 
+class Missing(ConfigError):
+    """The settings name something that is not on this machine: a program, its login, a sandbox, a package."""
+
+
 class DataError(InputError):
     """The tasks cannot be used as they are."""
 
@@ -209,9 +213,9 @@ _WITH_ANNEXES = frozenset({"annexes", "spreadsheet", "ray", "trackio", "wandb", 
 """Extras that bring the annexes, which in a checkout lie beside."""
 
 
-def not_installed(what: str, package: str, extra: str) -> ConfigError:
+def not_installed(what: str, package: str, extra: str) -> Missing:
     """For something that needs a package that an extra of etude brings."""
-    return ConfigError(f"{what} needs {package}, which is not installed", hint=install_command(extra))
+    return Missing(f"{what} needs {package}, which is not installed", hint=install_command(extra))
 
 
 def install_command(extras: str) -> str:

@@ -83,11 +83,11 @@ def _share(bench: Workbench, log: Log, role: Role, least: int, most: int) -> Sha
     counted = role != "target" or _one_call(bench)
     calls = min(most, limits.calls or most) if counted else limits.calls
     used = _attempted(bench, log) if role == "target" else _asked(bench, log, role)
-    if not used.count:
+    if not used.made:
         return Share(calls=calls)
 
     def span(amount: float, limit: float | None) -> Span:
-        low, high = amount / used.count * least, amount / used.count * most
+        low, high = amount / used.made * least, amount / used.made * most
         return Span(low=low, high=max(low, min(high, limit or high)))
 
     seconds = used.seconds
@@ -104,7 +104,7 @@ def _share(bench: Workbench, log: Log, role: Role, least: int, most: int) -> Sha
 class _Used(NamedTuple):
     """What the log knows of attempts or calls."""
 
-    count: int
+    made: int
     tokens: float
     usd: float | None
     seconds: float | None
@@ -120,7 +120,7 @@ def _attempted(bench: Workbench, log: Log) -> _Used:
     tokens, asked = sum(each.usage.total for each in made), _asked(bench, log, "target")
     known = [usd for usd in costs if usd is not None] if bench.rollout.agent.metered else []
     return _Used(
-        count=len(made),
+        made=len(made),
         tokens=tokens,
         usd=sum(known) if len(known) == len(made) else None,
         seconds=asked.seconds * tokens / asked.tokens if asked.seconds and asked.tokens else None,
@@ -134,7 +134,7 @@ def _asked(bench: Workbench, log: Log, role: Role) -> _Used:
     costs = [cost(each.usage, models[name].price) for name, each in answers.items()]
     known = [usd for usd in costs if usd is not None]
     return _Used(
-        count=sum(each.calls for each in answers.values()),
+        made=sum(each.calls for each in answers.values()),
         tokens=sum(each.usage.total for each in answers.values()),
         usd=sum(known) if len(known) == len(costs) else None,
         seconds=sum(each.seconds for each in answers.values()),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from etude.errors import ConfigError
+from etude.errors import Missing
 from etude.sandbox.box import PROGRAMS
 
 
@@ -25,12 +25,12 @@ class Installed:
 
 
 def installed(path: Path) -> Installed:
-    """How to call the program at `path`, and what it needs to see. Raises ConfigError: there is no interpreter."""
+    """How to call the program at `path`, and what it needs to see. Raises Missing: there is no interpreter."""
     path = Path(os.path.abspath(path))
     interpreter = _interpreter(path)
     found = shutil.which(interpreter) if interpreter else None
     if interpreter and found is None:
-        raise ConfigError(
+        raise Missing(
             f"program {str(path)!r} needs {interpreter!r}, which was not found",
             hint=f"install {interpreter!r}, or correct the first line of {str(path)!r}",
         )
