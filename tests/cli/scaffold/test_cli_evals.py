@@ -262,7 +262,14 @@ def test_a_folder_of_yaml_files_has_a_task_in_each(here: Path) -> None:
 
 @pytest.mark.parametrize(
     "quiet",
-    [{"expected_skill": None}, {"should_trigger": False}, {"should_trigger": "FALSE"}, {"shouldTrigger": False}],
+    [
+        {"expected_skill": None},
+        {"expected_skill": "None"},
+        {"expected_skill": "painter"},
+        {"should_trigger": False},
+        {"should_trigger": "FALSE"},
+        {"shouldTrigger": False},
+    ],
 )
 def test_requests_for_which_the_skill_must_stay_quiet_are_no_tasks(
     here: Path, capsys: Captured, quiet: dict[str, Any]
@@ -277,6 +284,9 @@ def test_requests_for_which_the_skill_must_stay_quiet_are_no_tasks(
     assert sum(made["tasks"].values()) == 7
     assert any("1 row asks that the skill is not used" in note and "item 8" in note for note in made["notes"])
     bring([{**row, **quiet} for row in rows])
+    if "painter" in quiet.values():  # it may have been called so
+        assert init("--force") == 0
+        return
     assert init("--force") == 2
     assert "each row asks that the skill is not used" in capsys.readouterr().err
 
