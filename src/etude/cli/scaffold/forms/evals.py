@@ -122,7 +122,7 @@ def _named(row: Mapping[str, JsonValue]) -> list[str]:
 
 
 def _skill_of(rows: Sequence[Row]) -> str:
-    """The skill that half of the rows that name one name, or more, and no other as often; empty where there is none."""
+    """The skill that most rows name, half of those that name one or more; empty where there is none."""
     counts = Counter(name for row in rows if not _quiet(row.columns) for name in _named(row.columns)[:1])
     (most, times), (_, second), *_ = [*counts.most_common(2), ("", 0), ("", 0)]
     return most if times > second and 2 * times >= counts.total() else ""
