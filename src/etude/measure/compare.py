@@ -144,9 +144,9 @@ def _tell_what_few_can_show(bench: Workbench, tasks: Sequence[Task], trials: int
     cure = ", or set a temperature" if still else f", or take {more} trials" if more else ""
     text = (
         f"{few} with {counted(trials, 'trial')} each{still} cannot show that B is better, not even on these tasks: "
-        f"luck alone may do as well in {least:.0%} of cases"
+        f"luck alone may do as well in {least:.0%} of cases; bring {FEWEST} tasks or more{cure}"
     )
-    bench.emit(Notice(level="warning", text=text, hint=f"bring {FEWEST} tasks or more{cure}"))
+    bench.emit(Notice(level="warning", text=text))
 
 
 def _loaded(skill: Skill | Path | str | None) -> Skill:
