@@ -17,19 +17,19 @@ RUN = "demo/runs/demo"
 def test_the_page_is_served_until_it_is_interrupted_and_keeps_its_link(demo_project: Path) -> None:
     command = [sys.executable, "-m", "etude", "view", RUN, "--no-open", "--json", "--port", "0"]
     environ = {**os.environ, "XDG_STATE_HOME": str(Path("state").absolute())}
-    tokens: list[str] = []
-    for _ in range(2):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as server:
-            assert server.stdout is not None
-            told = "".join(iter(server.stdout.readline, "}\n")) + "}"
-            url = json.loads(told)["url"]
-            with urllib.request.urlopen(f"{url}data/runs", timeout=30) as answer:
-                assert [run["name"] for run in json.load(answer)] == ["demo"]
-            server.send_signal(signal.SIGINT)
-            assert server.wait(30) == 0
-        tokens.append(url.rstrip("/").rpartition("/")[2])
-    assert tokens[0] == tokens[1]
-    assert Path("state/etude/view-token").stat().st_mode & 0o77 == 0
+    kept = Path("state/etude/view-token")
+    kept.parent.mkdir(parents=True)
+    kept.write_text("a" * 32)
+    kept.chmod(0o600)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as server:
+        assert server.stdout is not None
+        told = "".join(iter(server.stdout.readline, "}\n")) + "}"
+        url = json.loads(told)["url"]
+        with urllib.request.urlopen(f"{url}data/runs", timeout=30) as answer:
+            assert [run["name"] for run in json.load(answer)] == ["demo"]
+        server.send_signal(signal.SIGINT)
+        assert server.wait(30) == 0
+    assert url.rstrip("/").rpartition("/")[2] == "a" * 32
 
 
 def test_the_page_is_written_as_one_file(demo_project: Path, capsys: Captured) -> None:
@@ -65,3 +65,6 @@ def test_training_opens_the_page_of_its_run(fresh_project: Path) -> None:
     link = next(word for line in done.stderr.splitlines() for word in line.split() if word.startswith("http://"))
     assert link.endswith("/#/runs/one")
     assert Path("opened").read_text() == link
+    kept = Path("state/etude/view-token")
+    assert kept.read_text().strip() in link
+    assert kept.stat().st_mode & 0o77 == 0
