@@ -31,6 +31,9 @@ M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
 
 
+_LOOK = "`etude doctor` says what it needs"
+
+
 class AbsentAgent(Agent):
     """Stands for an agent of the settings that needs what is not here, where nothing is attempted."""
 
@@ -40,7 +43,7 @@ class AbsentAgent(Agent):
         self.name = name
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
-        raise ConfigError(f"agent {self.name!r} is not here")
+        raise ConfigError(f"agent {self.name!r} is not here", hint=_LOOK)
 
 
 class AbsentModel(ChatModel):
@@ -52,7 +55,7 @@ class AbsentModel(ChatModel):
         self.name = name
 
     async def complete(self, request: ChatRequest) -> Reply:
-        raise ConfigError(f"model {self.name!r} is not here")
+        raise ConfigError(f"model {self.name!r} is not here", hint=_LOOK)
 
 
 def or_absent(make: Callable[[], T], absent: T, missing: list[Missing] | None) -> T:

@@ -132,16 +132,14 @@ async def open_workbench(
     config: TrainConfig, given: Given, *, claim: bool = True, asks: bool = True
 ) -> AsyncGenerator[Workbench, None]:
     """Build and check everything, open the run folder, close it all at the end. Without `claim` the folder belongs to
-    other settings and only its journal is borrowed; without `asks` no model is asked. Where neither is the case,
-    programs and packages that are not here are a warning. Raises InputError: something cannot be used as it is.
-    Nothing was paid for."""
+    other settings and only its journal is borrowed; without `asks` no model is asked; without both, what is not
+    installed is a warning. Raises InputError: something cannot be used as it is. Nothing was paid for."""
     check_given(given)
     plain_name(config.run.name, "run.name")
     own = own_initial(config) if claim and "skill" not in given else None
     asks = asks and not given.get("offline")
     unasked = () if claim and asks else ("optimizer",) if asks else (*config.models, "judge")
-    missing = None if claim or asks else list[Missing]()
-    parts = _Parts(config, given if own is None else {**given, "skill": own}, unasked, missing)
+    parts = _Parts(config, given if own is None else {**given, "skill": own}, unasked, None if claim or asks else [])
     trackers = named_trackers(config.report_to, given.get("sinks", ())) if claim and not given.get("offline") else ()
     switch, observer = given.get("switch") or StopSwitch(), given.get("observer") or Observer()
     # The environment is checked before the folder exists, with a judge that is wired once it does.

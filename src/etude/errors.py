@@ -3,6 +3,7 @@
     EtudeError
     ├── InputError                  what the user gave is wrong; nothing was paid for        exit code 2
     │   ├── ConfigError             an unknown key, a bad value, a missing setting
+    │   │   └── Missing             a program or package that is not installed
     │   ├── DataError               a broken line, a duplicate id, an empty split
     │   ├── SkillError              a missing skill file, invalid front matter
     │   ├── IdentityError           the run folder was made with other settings
@@ -68,7 +69,7 @@ class ConfigError(InputError):
 
 
 class Missing(ConfigError):
-    """The settings name something that is not on this machine: a program, its login, a sandbox, a package."""
+    """The settings name something that is not on this machine."""
 
 
 class DataError(InputError):

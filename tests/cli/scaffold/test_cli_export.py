@@ -158,7 +158,7 @@ def test_before_a_run_has_a_best_folder_name_and_files_come_from_its_settings(
 def test_an_export_says_what_the_run_found(
     words: list[str], said: str, fresh_project: Path, capsys: Captured
 ) -> None:
-    main(["train", "demo/etude.yaml", "--train.epochs", "1", *words])
+    main(["train", "demo/etude.yaml", "--train.epochs", "1", "--env.limit", "{train: 6, val: 4, test: 6}", *words])
     capsys.readouterr()
     assert main(["export", RUN]) == 0
     assert said in capsys.readouterr().err
