@@ -311,6 +311,8 @@ def test_one_to_four_tasks_can_be_scored_and_compared_and_none_is_trained_on(
         said = capsys.readouterr().err
         assert "there are no training tasks" in said
         assert "etude evaluate" in said
+        able = f"{count} task{'s' * (count > 1)} can show whether B is better on these tasks; for tasks like them it"
+        assert (able in said) == (verb == "plan")
     assert sorted(Path("runs").rglob("*")) == before
 
 
