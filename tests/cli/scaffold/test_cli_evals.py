@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data_files import made, tasks_of
 
 from etude.cli.main import main
 from etude.cli.scaffold.table import Wishes
 from etude.cli.scaffold.tasks import read_data
 from etude.config import load_config
-from etude.envs.dataset import DatasetEnvironment
-from etude.errors import ConfigError, DataError
-from etude.records import SPLITS, Task
+from etude.errors import DataError
+from etude.records import Task
 from etude.skill import load_skill
 
 Captured = pytest.CaptureFixture[str]
@@ -40,12 +40,7 @@ def init(*words: str) -> int:
 
 
 def tasks() -> list[Task]:
-    def no_judge() -> Any:
-        raise ConfigError("nobody is asked")
-
-    env = load_config("etude.yaml").env
-    made = DatasetEnvironment(dict(env.model_extra or {}), judge=no_judge)
-    return sorted((task for split in SPLITS for task in made.tasks(split)), key=lambda task: int(task.id))
+    return sorted(tasks_of(made()), key=lambda task: int(task.id))
 
 
 def test_the_tasks_of_a_skill_become_a_project_that_names_the_skill_where_it_is(here: Path, capsys: Captured) -> None:
