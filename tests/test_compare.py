@@ -55,6 +55,7 @@ async def test_scores_of_a_simulated_judge_are_labelled_also_when_all_are_cached
 def test_no_skill_is_an_arm_that_is_asked_without_any_text_of_a_skill(tmp_path: Path) -> None:
     world = World(tmp_path, {"-0": "nnnnnnyy", "B0": "yyyyyyny"})
     result = world.compare(None, B)
+    assert (result.a.skill, result.b.skill) == ("no skill", "b")
     assert (result.a.score.mean, result.b.score.mean, result.verdict) == (0.25, 0.875, "ship")
     asked_without = [request for request in world.target.requests if asked(request)[0] == "-"]
     assert len(asked_without) == 8

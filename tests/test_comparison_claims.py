@@ -73,7 +73,7 @@ def test_at_temperature_0_the_trials_of_a_task_count_as_one(tmp_path: Path) -> N
     assert (found.these.p, found.verdict) == (pytest.approx(1 / 8), "inconclusive")
     (notice,) = notices
     assert notice.level == "warning"
-    assert "temperature" in notice.hint
+    assert "or set a temperature" in notice.text
 
 
 @pytest.mark.parametrize("tasks", [3, FEWEST])
@@ -85,7 +85,7 @@ def test_a_skill_compared_with_itself_has_a_result(tmp_path: Path, tasks: int) -
 
 def test_more_trials_are_advised_where_they_are_enough(tmp_path: Path) -> None:
     _, (notice,) = compared(tmp_path, 2, 1)
-    assert "take 2 trials" in notice.hint
+    assert notice.text.endswith("bring 5 tasks or more, or take 2 trials")
 
 
 def test_with_a_margin_there_is_one_claim(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from etude.cli.demo import make_project
 from etude.cli.main import main
 from etude.simulation import SEED_SKILL, make_tasks
 from pull_request_host import Host, open_host
-from rows import few
+from rows import few, rows
 
 ACTION = ROOT / "integrations" / "github"
 SKILL = "skills/everyday-tasks"
@@ -115,26 +115,40 @@ class Repository(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("upstream") / "r"
-    folder.mkdir()
-    make_project(folder)
-    settings = folder / "etude.yaml"
+def shared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A repository and the checkout of its base branch, for tests that add proposals only."""
+    folder = tmp_path_factory.mktemp("shared")
+    upstream, checkout = folder / "upstream", folder / "checkout"
+    upstream.mkdir()
+    make_project(upstream)
+    settings = upstream / "etude.yaml"
     settings.write_text(settings.read_text().replace("  scorer: exact", "  limit: {test: 60}\n  scorer: exact"))
-    git(folder, "init", "-q")
-    git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
-    git(folder, "add", "-A")
-    git(folder, "commit", "-q", "-m", "base")
-    return folder
+    git(upstream, "init", "-q")
+    git(upstream, "config", "uploadpack.allowAnySHA1InWant", "true")
+    git(upstream, "add", "-A")
+    git(upstream, "commit", "-q", "-m", "base")
+    git(folder, "clone", "-q", "-b", "main", str(upstream), str(checkout))
+    return upstream, checkout
 
 
 @pytest.fixture
-def repository(original: Path, tmp_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    upstream, checkout = tmp_path / "upstream", tmp_path / "checkout"
-    shutil.copytree(original, upstream)
-    git(tmp_path, "clone", "-q", "-b", "main", str(upstream), str(checkout))
+def repository(
+    shared: tuple[Path, Path], tmp_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Repository]:
+    upstream, checkout = shared
     monkeypatch.chdir(checkout)
-    return Repository(upstream, checkout, tmp_path / "event.json", host)
+    yield Repository(upstream, checkout, tmp_path / "event.json", host)
+    git(checkout, "checkout", "-q", "main")
+
+
+@pytest.fixture
+def own(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    """A copy, whose base branch may go on."""
+    upstream, checkout = (shutil.copytree(path, tmp_path / path.name) for path in repository[:2])
+    git(checkout, "remote", "set-url", "origin", str(upstream))
+    git(upstream, "checkout", "-q", "-f", "main")
+    monkeypatch.chdir(checkout)
+    return repository._replace(upstream=upstream, checkout=checkout)
 
 
 @pytest.fixture(scope="module")
@@ -232,10 +246,10 @@ def test_an_error_of_the_api_is_not_a_pass(repository: Repository, gate: ModuleT
 
 
 def test_settings_that_name_code_need_the_hash_and_a_fork_is_told_of_secrets(
-    repository: Repository, gate: ModuleType, tmp_path: Path
+    own: Repository, gate: ModuleType, tmp_path: Path
 ) -> None:
+    repository = own
     base = repository.upstream
-    git(base, "checkout", "-q", "main")
     settings = base / "etude.yaml"
     settings.write_text(settings.read_text().replace("scorer: exact", "scorer: own:Own"))
     (base / "own.py").write_text(OWN_SCORER)
@@ -254,48 +268,18 @@ def test_settings_that_name_code_need_the_hash_and_a_fork_is_told_of_secrets(
     assert "**Not compared**" not in repository.host.comments[0]["body"]
 
 
-def _link(folder: Path) -> None:
-    (folder / "secrets.md").symlink_to("/etc/passwd")
-
-
-def _huge(folder: Path) -> None:
-    (folder / "SKILL.md").write_text("word " * 20_000)
-
-
-def _many(folder: Path) -> None:
-    for number in range(101):
-        (folder / f"{number}.txt").touch()
-
-
-def _heavy(folder: Path) -> None:
-    (folder / "data.bin").write_bytes(b"0" * 1_000_001)
-
-
-def _hostile_name(folder: Path) -> None:
-    (folder / "a\x1b[2J`|<b>").touch()
-
-
-def _gone(folder: Path) -> None:
-    shutil.rmtree(folder)
-
-
-def _all_a_link(folder: Path) -> None:
-    shutil.rmtree(folder)
-    folder.symlink_to("/etc")
-
-
 UNFIT = [
-    (_link, "is a link or a submodule"),
-    (_huge, "has 100,000 bytes, 64,000 are allowed"),
-    (_many, "the skill has 102 files, 100 are allowed"),
-    (_heavy, "the skill is larger than 1,000,000 bytes"),
-    (_hostile_name, "is not a usable file name"),
-    (_gone, "the pull request has no skill at"),
-    (_all_a_link, "is a link or a submodule"),
+    (lambda folder: (folder / "secrets.md").symlink_to("/etc/passwd"), "is a link or a submodule"),
+    (lambda folder: (folder / "SKILL.md").write_text("word " * 20_000), "has 100,000 bytes, 64,000 are allowed"),
+    (lambda folder: [(folder / f"{number}.txt").touch() for number in range(101)], "has 102 files, 100 are allowed"),
+    (lambda folder: (folder / "data.bin").write_bytes(b"0" * 1_000_001), "the skill is larger than 1,000,000 bytes"),
+    (lambda folder: (folder / "a\x1b[2J`|<b>").touch(), "is not a usable file name"),
+    (shutil.rmtree, "the pull request has no skill at"),
+    (lambda folder: (shutil.rmtree(folder), folder.symlink_to("/etc")), "is a link or a submodule"),
 ]
 
 
-@pytest.mark.parametrize(("made", "said"), few(UNFIT, UNFIT[0], UNFIT[2], UNFIT[4]))
+@rows(("made", "said"), UNFIT)
 def test_a_skill_that_is_no_plain_small_folder_is_refused_before_anything_is_asked(
     made: Any, said: str, repository: Repository, gate: ModuleType
 ) -> None:
@@ -303,12 +287,11 @@ def test_a_skill_that_is_no_plain_small_folder_is_refused_before_anything_is_ask
     made(repository.upstream / SKILL)
     git(repository.upstream, "add", "-A")
     git(repository.upstream, "commit", "-q", "--amend", "-m", "proposal")
-    environ = repository.environ(git(repository.upstream, "rev-parse", "HEAD"))
-    assert gate.main({**environ, "GATE_CONFIG": "nowhere.yaml"}) == 1
-    (comment,) = repository.host.comments
+    environ = repository.environ(git(repository.upstream, "rev-parse", "HEAD"), GATE_CONFIG="nowhere.yaml")
+    assert gate.main(environ) == 1
+    (comment,) = repository.host.comments  # it takes the place of that of the row before
     assert said in comment["body"]
     assert "\x1b" not in comment["body"]
-    assert not (repository.checkout / "runs").exists()
 
 
 def test_the_files_of_a_skill_arrive_as_they_are(repository: Repository, gate: ModuleType, tmp_path: Path) -> None:
@@ -370,7 +353,7 @@ def test_a_comment_of_a_person_with_the_same_mark_is_left_alone(repository: Repo
     assert repository.host.comments[:150] == others
 
 
-@pytest.mark.parametrize("path", ["", "/etc", "../x", "a/../../b", "."])
+@rows("path", ["", "/etc", "../x", "a/../../b", "."])
 def test_a_path_out_of_the_repository_is_refused(
     path: str, repository: Repository, gate: ModuleType, capsys: Captured
 ) -> None:
@@ -391,9 +374,10 @@ ENOUGH = "- Name the risks.\n- Make a clear recommendation.\n- Cite a source.\n"
 
 @pytest.mark.parametrize(("rules", "code"), few([(ENOUGH, 0), ("- Thank the reader.\n", 5)], (ENOUGH, 0)))
 def test_three_tasks_are_enough_for_a_skill_that_solves_them_and_no_others(
-    repository: Repository, gate: ModuleType, monkeypatch: pytest.MonkeyPatch, rules: str, code: int
+    own: Repository, gate: ModuleType, monkeypatch: pytest.MonkeyPatch, rules: str, code: int
 ) -> None:
     """As the evals of a skill make a project."""
+    repository = own
     skill, front = "skills/brief", "---\nname: brief\ndescription: Writes briefs.\n---\n"
     expected = ["It names the risks.", "It makes a clear recommendation.", "It cites a source."]
     rows = [{"prompt": task.input, "expectations": expected} for task in make_tasks("briefs", 3, seed=2)]

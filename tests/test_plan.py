@@ -110,6 +110,27 @@ def test_what_calls_came_to_is_known_after_them(
     assert optimizer.tokens is None
 
 
+async def test_what_another_model_or_agent_came_to_says_nothing(tmp_path: Path) -> None:
+    """Nor do other settings of the same; the price is today's."""
+    reply = Reply(text="<answer>x</answer>", usage=Usage(input_tokens=100, output_tokens=10))
+    one, other = (ScriptedModel(lambda request: reply, name=name) for name in ("scripted:one", "scripted:other"))
+    data = settings(tmp_path, target={"model": "openai:one", "price": {"input": 2.0, "output": 3.0}})
+    await aplan(data, measure=True, **given(target=one))
+
+    def spent(data: dict[str, Any], **more: Any) -> tuple[bool, float | None]:
+        share = plan(data, **given(**more)).forecast.roles["target"]
+        return share.tokens is not None, share.usd and share.usd.low
+
+    known = spent(data, target=one)
+    assert known == (True, pytest.approx(24 * 230e-6))
+    cheaper = {**data, "target": {"model": "openai:one", "price": {"input": 1.0, "output": 1.5}}}
+    assert spent(cheaper, target=one) == (True, pytest.approx(12 * 230e-6))
+    assert spent(data, target=other) == (False, None)
+    assert spent({**data, "agent": {"name": "tools"}}, target=one) == (False, None)
+    await aplan(data, measure=True, **given(target=other))
+    assert spent(data, target=one) == known
+
+
 async def test_what_an_attempt_of_several_calls_came_to_counts_whole(tmp_path: Path) -> None:
     """As many attempts are measured as the test makes."""
     sink = Sink()
@@ -118,6 +139,40 @@ async def test_what_an_attempt_of_several_calls_came_to_counts_whole(tmp_path: P
     used = sum(event.usage.total for event in sink.events if isinstance(event, CallFinished))
     assert target.tokens is not None
     assert target.tokens.low == pytest.approx(used)
+
+
+MISSED = "agent program '/nowhere/claude' was not found"
+PROGRAM = {"name": "claude-code", "path": "/nowhere/claude"}
+
+
+@rows(
+    ("sections", "missed"),
+    [
+        ({"agent": PROGRAM}, MISSED),
+        (
+            {
+                "targets": [
+                    {"name": "a", "model": "simulated:target", "agent": PROGRAM},
+                    {"name": "b", "model": "simulated:target-steady"},
+                ]
+            },
+            MISSED,
+        ),
+        ({"optimizer": {"model": "agent:codex"}}, "agent program 'codex' (was not found|is not logged in)"),
+    ],
+)
+def test_a_program_that_is_not_here_is_said_and_keeps_nobody_from_planning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sections: dict[str, Any], missed: str
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    data = settings(tmp_path, **sections)
+    found = plan(data, **given())
+    (advice,) = [advice for advice in found.warnings if re.search(missed, advice.text)]
+    assert re.match("install it |log in ", advice.hint)
+    assert found.forecast.roles["target"].tokens is None
+    with pytest.raises(ConfigError, match=missed):
+        Trainer(data, **given()).train()
 
 
 class Wordy(Agent):

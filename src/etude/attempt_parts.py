@@ -6,6 +6,7 @@ question goes to the process that holds the run, whose models answer with all th
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue
@@ -14,13 +15,13 @@ from etude.agents.chat import ChatAgent
 from etude.agents.targets import one_of
 from etude.config import TrainConfig
 from etude.config.sections import AgentSection, EnvSection
-from etude.errors import ConfigError, InputError
+from etude.errors import ConfigError, InputError, Missing
 from etude.events import Event, Notice
 from etude.models.keys import key_variable, used_key_variable
 from etude.models.wrappers.structured import ReplyShape, Structured
 from etude.prompts import Prompts, prompt_names
 from etude.protocols import Agent, Ask, ChatModel, Environment, Recipe
-from etude.records import SPLITS, ChatRequest, Message, Record, Reply, Skill, as_text
+from etude.records import SPLITS, ChatRequest, Message, Record, Reply, Skill, Task, Trajectory, as_text
 from etude.registry import find
 from etude.skill import Document
 from etude.skill.folder import to_open
@@ -28,6 +29,44 @@ from etude.skill.parts import TRAINABLE
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
+
+
+_LOOK = "`etude doctor` says what it needs"
+
+
+class AbsentAgent(Agent):
+    """Stands for an agent of the settings that needs what is not here, where nothing is attempted."""
+
+    opens_files = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
+        raise ConfigError(f"agent {self.name!r} is not here", hint=_LOOK)
+
+
+class AbsentModel(ChatModel):
+    """Stands for a model of the settings that needs what is not here, where nothing is asked."""
+
+    endpoint = "absent"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        raise ConfigError(f"model {self.name!r} is not here", hint=_LOOK)
+
+
+def or_absent(make: Callable[[], T], absent: T, missing: list[Missing] | None) -> T:
+    """What `make` makes; `absent` where that needs what is not here, which is then in `missing`, if that is given."""
+    try:
+        return make()
+    except Missing as error:
+        if missing is None:
+            raise
+        missing.append(error)
+        return absent
 
 
 class RunJudge:
@@ -91,12 +130,15 @@ def make_agents(
     targets: Mapping[str, ChatModel],
     prompts: Prompts,
     given: Agent | None = None,
+    missing: list[Missing] | None = None,
 ) -> dict[str, Agent]:
-    """The agents of all targets, by name. Raises InputError: one cannot be made."""
+    """The agents of all targets, by name. What one of them needs and is not here is added to `missing`, where that is
+    given. Raises InputError: one cannot be made."""
     agents: dict[str, Agent] = {}
     for name, model in targets.items():
         with about_target(name):
-            agents[name] = make_agent(sections[name], env, model, prompts, given)
+            make = partial(make_agent, sections[name], env, model, prompts, given)
+            agents[name] = or_absent(make, AbsentAgent(sections[name].name), missing)
     return agents
 
 

@@ -12,16 +12,26 @@ from typing import Any, cast
 import yaml
 
 from etude.agents.targets import check_files, one_of
-from etude.attempt_parts import RunJudge, about_target, make_agents, make_environment, recipe_of, targets_of, unopened
+from etude.attempt_parts import (
+    AbsentModel,
+    RunJudge,
+    about_target,
+    make_agents,
+    make_environment,
+    or_absent,
+    recipe_of,
+    targets_of,
+    unopened,
+)
 from etude.concurrency import Threads, allow_open_files, in_thread, waited_for
 from etude.config import ModelSection, Price, TrainConfig, file_data
 from etude.config.repeats import useless_repeats
-from etude.connect import Tracker, telling
+from etude.connect import Tracker, named_trackers, telling
 from etude.display import shown
 from etude.envs.doubts import doubts_about
 from etude.envs.gold import check_gold, check_varied
 from etude.envs.splits import check_tasks
-from etude.errors import ConfigError, StopRun
+from etude.errors import ConfigError, Missing, StopRun
 from etude.events import Event, Notice
 from etude.executors.local import LocalExecutor
 from etude.models import Fitted, Journaled, Limited, Metered, Resending, Retrying, Structured, build_model, price_of
@@ -58,6 +68,8 @@ class _Parts:
     given: Given
     unasked: Collection[str] = ()
     """Roles of which nothing is asked, so that their keys are not missed."""
+    missing: list[Missing] | None = None
+    """What else such a role and the agent need and is not here; None where that is an error."""
     prompts: Prompts = field(init=False)
     skill: Skill = field(init=False)
     policy: Policy = field(init=False)
@@ -88,7 +100,9 @@ class _Parts:
                 )
             if model is None and section is not None:
                 with about_target(called.get(role, "")):
-                    model = build_model(keyless(section) if role in self.unasked else section)
+                    unasked = role in self.unasked
+                    make = partial(build_model, keyless(section) if unasked else section)
+                    model = or_absent(make, AbsentModel(section.model), self.missing if unasked else None)
             if model is not None:
                 self.providers[role] = model
                 if config.limits.usd is not None and self.price(role) is None:
@@ -98,8 +112,9 @@ class _Parts:
                     )
 
     def warnings(self) -> Iterator[Notice]:
-        """What the user may not have meant."""
+        """What the user may not have meant, and what will be missed once something is asked."""
         config = self.config
+        yield from (_warning(error.message, error.hint) for error in self.missing or ())
         if not Document.parse(self.skill.text).body.strip():
             yield _warning("the skill is empty: training starts from nothing")
         warmer = f"set {'targets' if config.targets else 'target'}.temperature above 0"
@@ -117,15 +132,15 @@ async def open_workbench(
     config: TrainConfig, given: Given, *, claim: bool = True, asks: bool = True
 ) -> AsyncGenerator[Workbench, None]:
     """Build and check everything, open the run folder, close it all at the end. Without `claim` the folder belongs to
-    other settings and only its journal is borrowed; without `asks` no model is asked. Raises InputError: something
-    cannot be used as it is. Nothing was paid for."""
+    other settings and only its journal is borrowed; without `asks` no model is asked; without both, what is not
+    installed is a warning. Raises InputError: something cannot be used as it is. Nothing was paid for."""
     check_given(given)
     plain_name(config.run.name, "run.name")
     own = own_initial(config) if claim and "skill" not in given else None
     asks = asks and not given.get("offline")
     unasked = () if claim and asks else ("optimizer",) if asks else (*config.models, "judge")
-    parts = _Parts(config, given if own is None else {**given, "skill": own}, unasked)
-    trackers = trackers_of(config, given) if claim and not given.get("offline") else ()
+    parts = _Parts(config, given if own is None else {**given, "skill": own}, unasked, None if claim or asks else [])
+    trackers = named_trackers(config.report_to, given.get("sinks", ())) if claim and not given.get("offline") else ()
     switch, observer = given.get("switch") or StopSwitch(), given.get("observer") or Observer()
     # The environment is checked before the folder exists, with a judge that is wired once it does.
     judge = RunJudge(parts.prompts["rubric"], parts.providers.get("judge"))
@@ -236,21 +251,6 @@ async def _opened(
             yield folder, emit
 
 
-def trackers_of(config: TrainConfig, given: Given) -> list[Tracker]:
-    """The trackers of the settings. Raises ConfigError: nothing has that name, or a package is missing that one of
-    them needs, or one that was given."""
-    found: list[Tracker] = []
-    for name in dict.fromkeys(config.report_to):
-        tracker = find("trackers", name)()
-        if not isinstance(tracker, Tracker):
-            raise ConfigError(f"tracker {name!r} is not an etude.connect.Tracker", hint="derive its class from it")
-        found.append(tracker)
-    for sink in (*found, *given.get("sinks", ())):
-        if isinstance(sink, Tracker):
-            sink.check()
-    return found
-
-
 def _warning(text: str, hint: str = "training continues anyway; `etude doctor` checks data and skill") -> Notice:
     return Notice(level="warning", text=text, hint=hint)
 
@@ -351,7 +351,8 @@ def _agent(
 ) -> tuple[Agent, list[Secrets]]:
     """The agent that was given, that of the environment, or that of the settings, or those of several targets as one;
     it can attempt the tasks. With what must not be stored."""
-    agents = make_agents(parts.config.agents, env, targets, parts.prompts, parts.given.get("agent"))
+    made = (parts.config.agents, env, targets, parts.prompts, parts.given.get("agent"))
+    agents = make_agents(*made, parts.missing)
     check_files(parts.config, agents)
     agent = agents.get("") or one_of(agents)
     for task in tasks:

@@ -165,9 +165,8 @@ def _compared(skill: Skill, values: Sequence[float], paired: _Paired, side: int)
     tokens, read = _answer_tokens(paired, side), [pair.read[side] for pair in paired.pairs if pair.read is not None]
     known = [one for one in read if one is not None]
     loaded = Loaded(attempts=sum(known), of=len(known)) if known else None
-    return Compared(
-        skill=skill.name, hash=skill.hash, score=mean_interval(values), answer_tokens=tokens, loaded=loaded
-    )
+    name = skill.name if delivers(skill) else "no skill"
+    return Compared(skill=name, hash=skill.hash, score=mean_interval(values), answer_tokens=tokens, loaded=loaded)
 
 
 async def worth_of(bench: Workbench, best: Skill, tested: Comparison) -> NoSkill | None:

@@ -3,6 +3,7 @@
     EtudeError
     ├── InputError                  what the user gave is wrong; nothing was paid for        exit code 2
     │   ├── ConfigError             an unknown key, a bad value, a missing setting
+    │   │   └── Missing             a program or package that is not installed
     │   ├── DataError               a broken line, a duplicate id, an empty split
     │   ├── SkillError              a missing skill file, invalid front matter
     │   ├── IdentityError           the run folder was made with other settings
@@ -65,6 +66,10 @@ class ConfigError(InputError):
         self.what = what
         self.key = key
         self.where = where
+
+
+class Missing(ConfigError):
+    """The settings name something that is not on this machine."""
 
 
 class DataError(InputError):
@@ -209,9 +214,9 @@ _WITH_ANNEXES = frozenset({"annexes", "spreadsheet", "ray", "trackio", "wandb", 
 """Extras that bring the annexes, which in a checkout lie beside."""
 
 
-def not_installed(what: str, package: str, extra: str) -> ConfigError:
+def not_installed(what: str, package: str, extra: str) -> Missing:
     """For something that needs a package that an extra of etude brings."""
-    return ConfigError(f"{what} needs {package}, which is not installed", hint=install_command(extra))
+    return Missing(f"{what} needs {package}, which is not installed", hint=install_command(extra))
 
 
 def install_command(extras: str) -> str:

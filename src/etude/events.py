@@ -90,11 +90,15 @@ class AttemptFinished(Record):
     usd: float | None = None
     """What the calls of its agent cost in US dollars, those that the journal answered included; None when the price
     is unknown or the calls are not metered."""
+    usage: Usage = Usage()
+    """What they used."""
+    agent: str = ""
+    """The digest of the agent's fingerprint, which tells its model and settings too."""
     facts: tuple[str, ...] = ()
     """The names of what the journal holds of it."""
 
     @classmethod
-    def of(cls, made: Attempt, split: Split) -> "AttemptFinished":
+    def of(cls, made: Attempt, split: Split, agent: str) -> "AttemptFinished":
         """That this attempt came back."""
         return cls(
             attempt=made.id,
@@ -109,6 +113,8 @@ class AttemptFinished(Record):
             trial=made.trial,
             type=made.task.type,
             usd=made.trajectory.usd,
+            usage=made.trajectory.usage,
+            agent=agent,
             facts=tuple(made.facts),
         )
 
@@ -118,6 +124,8 @@ class CallFinished(Record):
 
     kind: Literal["call_finished"] = "call_finished"
     role: Role
+    model: str = ""
+    """The digest of the model's fingerprint, which tells its settings too."""
     error: str = ""
     final: bool = False
     """The error ends the run, which says it."""

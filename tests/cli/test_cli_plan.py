@@ -103,15 +103,3 @@ def test_warnings_have_hints_and_are_no_failure(fresh_project: Path, capsys: Cap
     warning, hint = capsys.readouterr().out.splitlines()[-2:]
     assert re.fullmatch(r"warning: limits.calls = 20 is below the \d+ that the test of a run takes: .*", warning)
     assert hint == "  hint: raise limits.calls, or plan for less: fewer train.epochs, smaller splits"
-
-
-@pytest.mark.parametrize(
-    ("words", "error"),
-    [
-        (["plan", CONFIG, "--mesure"], "error: unknown option '--mesure'"),
-        (["plan", CONFIG, "--env.train", "absent.jsonl"], "error: "),
-    ],
-)
-def test_bad_input_is_an_error(fresh_project: Path, capsys: Captured, words: list[str], error: str) -> None:
-    assert main(words) == 2
-    assert capsys.readouterr().err.startswith(error)

@@ -7,11 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
 from http_run import make_project
 from test_journeys_resume import Whole, ends_alike_when_killed, undisturbed
-from test_journeys_update_modes import OPTIONS, run_whole
-from test_journeys_update_modes import ends_alike_when_killed as mode_ends_alike
 from test_journeys_wires import files
 
 from etude.simulation.endpoint import running_endpoint
@@ -25,13 +22,7 @@ LONGER = (10, 10, 6)
 def test_a_run_killed_before_or_after_any_write_ends_as_an_undisturbed_one(
     tmp_path: Path, undisturbed: Whole
 ) -> None:
-    ends_alike_when_killed(undisturbed, tmp_path)
-
-
-@pytest.mark.parametrize("option", OPTIONS)
-def test_a_run_in_each_update_mode_killed_at_a_write_ends_as_an_undisturbed_one(tmp_path: Path, option: str) -> None:
-    every = 31 if option == "skill-aware" else 11  # that run is the longest
-    mode_ends_alike(run_whole(option, tmp_path, every))
+    ends_alike_when_killed(undisturbed, tmp_path, undisturbed.kind.slow)
 
 
 def process(config: Path, *flags: str) -> subprocess.Popen[str]:

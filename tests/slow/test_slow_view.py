@@ -478,3 +478,19 @@ def test_everything_can_be_reached_by_keyboard(chromium: Any, server: ViewServer
         "the same as a table",
         "why each line is there",
     } <= reached
+
+
+def test_names_of_tasks_are_cut_with_dots_and_stay_in_place_when_one_is_opened(
+    chromium: Any, server: ViewServer
+) -> None:
+    sized(chromium, 390, 900)
+    opened(chromium, f"{server.url}#/runs/demo/tasks")
+    until(lambda: chromium.find_elements("css selector", ".heat [data-row]"))[0].click()
+    until(lambda: chromium.find_elements("css selector", "aside"))
+    cut = "[each.scrollWidth > each.clientWidth, getComputedStyle(each).textOverflow]"
+    names = chromium.execute_script(f"return [...document.querySelectorAll('.heat [data-row]')].map((each) => {cut})")
+    assert [True, "ellipsis"] in names
+    assert {how for _, how in names} == {"ellipsis"}
+    moved = "return [...document.querySelectorAll('.heat th')].map((each) => each.scrollLeft)"
+    assert set(chromium.execute_script(moved)) == {0}
+    sized(chromium, 1280, 900)

@@ -10,6 +10,7 @@ from view_asking import ask
 
 from etude.view.server import ViewServer, page_files, serving
 from etude.view.shelf import Shelf
+from rows import rows
 
 
 @pytest.fixture(scope="module")
@@ -44,32 +45,31 @@ def test_no_script_can_stand_in_the_page_and_no_other_host_is_asked(server: View
             assert b"eval(" not in data
 
 
-@pytest.mark.parametrize("path", ["/", "/data/runs", "/wrong/data/runs", "/%C3%A9/", "//", "/events", "/main.js"])
-def test_a_request_without_the_token_is_refused(server: ViewServer, path: str) -> None:
-    status, _, body = ask(server, path)
-    assert status == 403
-    assert b"first" not in body
-
-
-@pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "0.0.0.0:{port}", ""]
+@rows(
+    ("path", "headers", "refused"),
+    [
+        *((path, {}, (403,)) for path in ("/", "/data/runs", "/wrong/data/runs", "/%C3%A9/", "//", "/events")),
+        ("/main.js", {}, (403,)),
+        *(
+            ("data/runs", {"Host": host}, (400, 421))
+            for host in ("evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "0.0.0.0:{port}", "")
+        ),
+        *(
+            ("data/runs", {"Origin": origin}, (403,))
+            for origin in ("http://evil.example", "null", "https://127.0.0.1:{port}", "http://localhost:{port}")
+        ),
+    ],
 )
-def test_a_request_for_another_host_is_refused(server: ViewServer, host: str) -> None:
-    status, _, body = ask(server, "data/runs", Host=host.format(port=server.port))
-    assert status in (400, 421)
+def test_who_has_no_token_asks_another_host_or_is_another_page_is_refused(
+    server: ViewServer, path: str, headers: dict[str, str], refused: tuple[int, ...]
+) -> None:
+    given = {name: value.format(port=server.port) for name, value in headers.items()}
+    status, _, body = ask(server, path, **given)
+    assert status in refused
     assert b"first" not in body
 
 
-@pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", "https://127.0.0.1:{port}", "http://localhost:{port}"]
-)
-def test_a_request_of_another_page_is_refused(server: ViewServer, origin: str) -> None:
-    status, _, body = ask(server, "data/runs", Origin=origin.format(port=server.port))
-    assert status == 403
-    assert b"first" not in body
-
-
-@pytest.mark.parametrize(
+@rows(
     "path",
     [
         "../pyproject.toml",
@@ -91,8 +91,8 @@ def test_no_path_leads_out_of_the_page_and_its_runs(server: ViewServer, path: st
     assert b"import" not in body
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
-@pytest.mark.parametrize("path", ["", "data/runs", "data/runs/first", "main.js"])
+@rows("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+@rows("path", ["", "data/runs", "data/runs/first", "main.js"])
 def test_nothing_is_written_by_asking(server: ViewServer, method: str, path: str) -> None:
     assert ask(server, path, method, x_etude_token=server.token)[0] == 405
 

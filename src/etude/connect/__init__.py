@@ -6,6 +6,6 @@ names them; `Trainer(..., sinks=[...])` takes them as objects.
 
 from etude.connect.curve import Point
 from etude.connect.run_folder import Ending, TrackedRun
-from etude.connect.tracker import Tracker, telling
+from etude.connect.tracker import Tracker, named_trackers, telling
 
-__all__ = ["Ending", "Point", "TrackedRun", "Tracker", "telling"]
+__all__ = ["Ending", "Point", "TrackedRun", "Tracker", "named_trackers", "telling"]

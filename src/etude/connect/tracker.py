@@ -2,7 +2,7 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from importlib import import_module
@@ -16,6 +16,7 @@ from etude.connect.worker import Worker
 from etude.errors import ConfigError, install_command, not_installed
 from etude.events import CallFinished, Event, Notice, RunFinished, RunStarted
 from etude.protocols import Sink
+from etude.registry import find
 from etude.story import Story, after
 
 
@@ -164,3 +165,18 @@ async def telling(sinks: Sequence[Sink]) -> AsyncGenerator[Callable[[Event], Non
         await asyncio.sleep(0)  # for what they told last
         for tracker in trackers:
             tracker.attach(None)
+
+
+def named_trackers(names: Iterable[str], sinks: Iterable[Sink] = ()) -> list[Tracker]:
+    """The trackers of these names. Raises ConfigError: nothing has that name, or a package is missing that one of
+    them needs, or one that is among the sinks."""
+    found: list[Tracker] = []
+    for name in dict.fromkeys(names):
+        tracker = find("trackers", name)()
+        if not isinstance(tracker, Tracker):
+            raise ConfigError(f"tracker {name!r} is not an etude.connect.Tracker", hint="derive its class from it")
+        found.append(tracker)
+    for sink in (*found, *sinks):
+        if isinstance(sink, Tracker):
+            sink.check()
+    return found

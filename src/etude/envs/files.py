@@ -225,12 +225,12 @@ def _csv_rows(path: Path, text: str, delimiter: str, header: Sequence[str]) -> I
         if not any(cell.strip() for cell in cells[len(header) :]):
             cells = cells[: len(header)]
         if len(cells) != len(header):
+            quotes = "put values that contain a comma in double quotes"
+            long = quotes if len(header) > 1 else "begin the file with the line of column names"
             raise DataError(
                 f"{place}: {len(cells)} value{'s' * (len(cells) != 1)} for {len(header)} columns "
                 f"({', '.join(header)[:200]})",
-                hint="put values that contain a comma in double quotes"
-                if len(header) > 1
-                else "begin the file with the line of column names",
+                hint=long if len(cells) > len(header) else "add what is missing, if only a comma, or remove the row",
             )
         yield Row(place, dict(zip(header, cells, strict=True)))
 

@@ -101,8 +101,8 @@ async def _compared(config: TrainConfig, skills: tuple[Skill, Skill], what: _Ask
             bench, split = _of_all_splits(bench), "test"
         tasks = bench.split(split)
         stage = ATTEMPTING[split]
-        if few:
-            _tell_what_few_can_show(bench, tasks, count)
+        if few and (told := what_few_show(config, tasks, count)) is not None:
+            bench.emit(told)
         bench.emit(StageStarted(stage=stage, step=0, epoch=0, total=2 * len(tasks) * count))
         comparison = await compare_on(bench, skills, split, trials, margin)
         if few:  # counting all ways takes seconds where there are thousands of attempts
@@ -128,25 +128,25 @@ def _of_all_splits(bench: Workbench) -> Workbench:
     return replace(bench, tasks={"train": (), "val": (), "test": tuple(every)})
 
 
-def _tell_what_few_can_show(bench: Workbench, tasks: Sequence[Task], trials: int) -> None:
-    """What fewer tasks can show than a verdict on tasks like them takes, before anything is paid for."""
+def what_few_show(config: TrainConfig, tasks: Sequence[Task], trials: int) -> Notice | None:
+    """What fewer tasks can show than a verdict on tasks like them takes, before anything is paid for; None for more
+    of them."""
     own = len({task.own_id for task in tasks})
     if own >= FEWEST:
-        return
-    counts = [trials if another_trial_tells(bench.config, task) else 1 for task in tasks]
+        return None
+    counts = [trials if another_trial_tells(config, task) else 1 for task in tasks]
     few, least = counted(own, "task"), least_p(counts)
     if least <= ERROR:
         text = f"{few} can show whether B is better on these tasks; for tasks like them it takes {FEWEST} or more"
-        bench.emit(Notice(level="info", text=text))
-        return
+        return Notice(level="info", text=text)
     still = " at temperature 0, where all trials of a task count as one," if min(counts) < trials else ""
     more = next((n for n in range(trials, _MANY) if least_p([n] * len(counts)) <= ERROR), None)
     cure = ", or set a temperature" if still else f", or take {more} trials" if more else ""
     text = (
         f"{few} with {counted(trials, 'trial')} each{still} cannot show that B is better, not even on these tasks: "
-        f"luck alone may do as well in {least:.0%} of cases"
+        f"luck alone may do as well in {least:.0%} of cases; bring {FEWEST} tasks or more{cure}"
     )
-    bench.emit(Notice(level="warning", text=text, hint=f"bring {FEWEST} tasks or more{cure}"))
+    return Notice(level="warning", text=text)
 
 
 def _loaded(skill: Skill | Path | str | None) -> Skill:

@@ -1,7 +1,10 @@
-"""What a run may use: the most attempts and calls, counted from its tasks and settings. What a call comes to is taken
-from the log of the run folder, and is unknown where that has none."""
+"""What a run may use: the most attempts and calls, counted from its tasks and settings. What they come to is taken
+from the log of the run folder, and is unknown where the same agent and model made none there."""
 
-from etude.records import Record, Role, Split
+from typing import NamedTuple
+
+from etude.models.wrappers.metered import cost
+from etude.records import Record, Role, Split, digest, role_of
 from etude.searches import Known, policy_of
 from etude.skill import Document
 from etude.store.projections.log import Log
@@ -16,15 +19,15 @@ class Span(Record):
 
 
 class Share(Record):
-    """What a role may use. Tokens, money and time are what its calls in the run folder came to on average, times how
-    many calls there may be; None where there were none yet."""
+    """What a role may use. Tokens, money and time are what attempts or calls of the same agent or model in the run
+    folder came to on average, times how many there may be; None where there were none yet."""
 
     calls: int | None
     """At most; None where an attempt of the agent is one call or more, and no limit says how many in all."""
     tokens: Span | None = None
     """Input and output."""
     usd: Span | None = None
-    """None also where a price is unknown."""
+    """At today's price; None also where that is unknown."""
     seconds: Span | None = None
     """With all its slots busy."""
 
@@ -79,22 +82,60 @@ def _share(bench: Workbench, log: Log, role: Role, least: int, most: int) -> Sha
     limits, slots = bench.config.limits, bench.config.limits.concurrency
     counted = role != "target" or _one_call(bench)
     calls = min(most, limits.calls or most) if counted else limits.calls
-    sums = [each for (of, _), each in log.story.use.items() if of == role]
-    made = sum(each.calls - each.failed for each in sums) if counted else len(log.known)
-    if not sums or not made:
+    used = _attempted(bench, log) if role == "target" else _asked(bench, log, role)
+    if not used.made:
         return Share(calls=calls)
 
-    def span(used: float, limit: float | None) -> Span:
-        low, high = used / made * least, used / made * most
+    def span(amount: float, limit: float | None) -> Span:
+        low, high = amount / used.made * least, amount / used.made * most
         return Span(low=low, high=max(low, min(high, limit or high)))
 
-    costs = [each.usd for each in sums if each.usd is not None]
-    seconds = sum(each.seconds for each in sums)
-    if role != "optimizer":  # its calls wait for each other
+    seconds = used.seconds
+    if seconds is not None and role != "optimizer":  # its calls wait for each other
         seconds /= min(slots, bench.config.target.max_concurrency or slots)
     return Share(
         calls=calls,
-        tokens=span(sum(each.usage.total for each in sums), limits.tokens),
-        usd=span(sum(costs), limits.usd) if len(costs) == len(sums) else None,
-        seconds=span(seconds, limits.minutes and 60 * limits.minutes),
+        tokens=span(used.tokens, limits.tokens),
+        usd=None if used.usd is None else span(used.usd, limits.usd),
+        seconds=None if seconds is None else span(seconds, limits.minutes and 60 * limits.minutes),
+    )
+
+
+class _Used(NamedTuple):
+    """What the log knows of attempts or calls."""
+
+    made: int
+    tokens: float
+    usd: float | None
+    seconds: float | None
+
+
+def _attempted(bench: Workbench, log: Log) -> _Used:
+    """Of attempts by this agent, which is one with these models."""
+    mine = digest(bench.rollout.agent.fingerprint())[:8]
+    targets = {task.id: task.target for some in bench.tasks.values() for task in some}
+    ours = (each for each in log.attempts if each.agent == mine and each.task in targets and each.outcome != "void")
+    made = {each.attempt: each for each in ours}.values()
+    costs = [bench.rollout.cost(targets[each.task], each.usage, False) for each in made]
+    tokens, asked = sum(each.usage.total for each in made), _asked(bench, log, "target")
+    known = [usd for usd in costs if usd is not None] if bench.rollout.agent.metered else []
+    return _Used(
+        made=len(made),
+        tokens=tokens,
+        usd=sum(known) if len(known) == len(made) else None,
+        seconds=asked.seconds * tokens / asked.tokens if asked.seconds and asked.tokens else None,
+    )
+
+
+def _asked(bench: Workbench, log: Log, role: Role) -> _Used:
+    """Of calls of the models of a role."""
+    models = {digest(one.fingerprint())[:8]: one for place, one in bench.models.items() if role_of(place) == role}
+    answers = {name: log.answers[role, name] for name in models if (role, name) in log.answers}
+    costs = [cost(each.usage, models[name].price) for name, each in answers.items()]
+    known = [usd for usd in costs if usd is not None]
+    return _Used(
+        made=sum(each.calls for each in answers.values()),
+        tokens=sum(each.usage.total for each in answers.values()),
+        usd=sum(known) if len(known) == len(costs) else None,
+        seconds=sum(each.seconds for each in answers.values()),
     )

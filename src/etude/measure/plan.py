@@ -12,9 +12,12 @@ from etude.build import open_workbench
 from etude.concurrency import synchronous
 from etude.config import RunSection, Settings, TrainConfig, another_trial_tells, config_of
 from etude.envs.splits import need_training_tasks
+from etude.errors import DataError
 from etude.events import Event, Notice, StageFinished, StageStarted
 from etude.intervals import smallest_gain
 from etude.measure.audit.suite import most_of_audit
+from etude.measure.compare import TRIALS as COMPARED
+from etude.measure.compare import what_few_show
 from etude.measure.forecast import Forecast, forecast_run, judged
 from etude.measure.pruning.prune import most_of_prune
 from etude.published.options import PaperOptions
@@ -138,7 +141,7 @@ async def aplan(config: Settings, measure: bool = False, **given: Unpack[Given])
     given["sinks"] = [*given.get("sinks", ()), notices]
     if measure:
         async with open_workbench(settings, given, claim=False) as bench:
-            need_training_tasks(bench.tasks)
+            _need_training_tasks(bench)
             await _measure(bench)
             return _plan(bench, settings, bench.folder.path, notices.warnings)
     given.pop("fork", None)
@@ -146,7 +149,7 @@ async def aplan(config: Settings, measure: bool = False, **given: Unpack[Given])
         # Everything is checked as a run checks it, in a folder that is gone afterwards.
         run = RunSection(folder=held.enter_context(TemporaryDirectory(prefix="etude-plan-")), name="plan")
         async with open_workbench(settings.model_copy(update={"run": run}), given, claim=False, asks=False) as bench:
-            need_training_tasks(bench.tasks)
+            _need_training_tasks(bench)
             folder = Path(settings.run.folder) / settings.run.name
             if (folder / JOURNAL).exists():
                 journal = SqliteJournal(folder / JOURNAL, read_only=True)
@@ -156,6 +159,20 @@ async def aplan(config: Settings, measure: bool = False, **given: Unpack[Given])
 
 
 plan = synchronous(aplan)
+
+
+def _need_training_tasks(bench: Workbench) -> None:
+    """Raises DataError: there are none; what the test tasks can show all the same."""
+    try:
+        need_training_tasks(bench.tasks)
+    except DataError as error:
+        tasks = bench.tasks["test"]
+        told = what_few_show(bench.config, tasks, COMPARED)
+        own = len({task.own_id for task in tasks})
+        gain = smallest_gain(own, ASSUMED_NOISE, COMPARED)
+        shown = f"{own} tasks would detect {'no gain' if gain is None else f'a gain of {gain:.2f} or more'}"
+        error.message += f"; `etude compare A B`: {shown if told is None else told.text}"
+        raise
 
 
 async def _measure(bench: Workbench) -> None:

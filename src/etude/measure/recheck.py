@@ -6,7 +6,6 @@ from typing import Literal, Unpack
 from etude.build import open_workbench
 from etude.comparison import delivers
 from etude.config import TrainConfig
-from etude.display import seen
 from etude.errors import SkillError
 from etude.events import ATTEMPTING, StageFinished, StageStarted
 from etude.records import Record, Skill, Split, digest
@@ -115,6 +114,3 @@ async def arecheck_skill(
 
 def _mean(values: list[float]) -> float:
     return sum(values) / len(values) if values else 0.0
-
-
-recheck_skill = seen(arecheck_skill)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from etude.errors import ConfigError
+from etude.errors import ConfigError, Missing
 from etude.sandbox.box import PROGRAMS
 
 
@@ -25,12 +25,12 @@ class Installed:
 
 
 def installed(path: Path) -> Installed:
-    """How to call the program at `path`, and what it needs to see. Raises ConfigError: there is no interpreter."""
+    """How to call the program at `path`, and what it needs to see. Raises Missing: there is no interpreter."""
     path = Path(os.path.abspath(path))
     named = _first_word(path)
     found = shutil.which(named) if named else None
     if named and found is None:
-        raise ConfigError(
+        raise Missing(
             f"program {str(path)!r} needs {named!r}, which was not found",
             hint=f"install {named!r}, or correct the first line of {str(path)!r}",
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from etude.errors import ConfigError
+from etude.errors import Missing
 from etude.files import write_atomically
 from etude.programs.program import Program, read_files
 from etude.secret_values import Secrets, is_key
@@ -94,12 +94,12 @@ def _keeps(before: object, after: object) -> bool:
 
 
 def find_login(program: Program, environ: Mapping[str, str], home: Path, *, renew: bool = False) -> Login:
-    """The login of the person in `home`. Raises ConfigError: there is none."""
+    """The login of the person in `home`. Raises Missing: there is none."""
     variables = {name: environ[name] for name in program.login_variables if environ.get(name)}
     files = {name: (home / name).resolve() for name in program.login_files if (home / name).is_file()}
     if not variables and not files:
         places = [*(f"~/{name}" for name in program.login_files), *program.login_variables]
-        raise ConfigError(
+        raise Missing(
             f"agent program {program.name!r} is not logged in: there is neither {' nor '.join(places)}",
             hint=f"log in with `{program.command}`, or give it an address and a key",
         )

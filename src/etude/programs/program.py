@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, Literal
 
-from etude.errors import ConfigError
+from etude.errors import ConfigError, Missing
 from etude.programs.installed import Installed, installed
 from etude.programs.read_only import close
 from etude.programs.transcripts.values import number
@@ -125,11 +125,11 @@ class Program(ABC):
         """The program at `path`, else the one on PATH, else the one that belongs to this checkout of etude.
 
         Raises:
-            ConfigError: there is none.
+            Missing: there is none.
         """
         found = shutil.which(os.path.expanduser(path)) if path else shutil.which(self.command) or self._in_checkout()
         if found is None:
-            raise ConfigError(
+            raise Missing(
                 f"agent program {path or self.command!r} was not found" + ("" if path else " on PATH"),
                 hint=f"install it ({self.install}), or set agent.path to where it is",
             )

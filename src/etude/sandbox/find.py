@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterable
 
 from etude.concurrency import run_to_end
-from etude.errors import ConfigError
+from etude.errors import Missing
 from etude.sandbox.box import Box, Limits
 from etude.sandbox.bubblewrap import Bubblewrap
 from etude.sandbox.landlock import Landlock
@@ -20,7 +20,7 @@ def find_sandbox(*, unsafe: bool = False) -> Sandbox:
     """bubblewrap where it works, else Landlock, for root only if `unsafe`; each is tried out, which takes a fraction
     of a second.
 
-    Where neither works: no sandbox at all if `unsafe`, else ConfigError. The caller will run programs, so that
+    Where neither works: no sandbox at all if `unsafe`, else Missing. The caller will run programs, so that
     folders which killed processes of this user left behind are removed first.
     """
     remove_stale()
@@ -37,7 +37,7 @@ def choose(found: Iterable[Sandbox | str], *, unsafe: bool) -> Sandbox:
         reasons.append(one)
     if unsafe:
         return Unsafe()
-    raise ConfigError(
+    raise Missing(
         f"there is no sandbox on this machine that could run programs: {'; '.join(reasons)}",
         hint="install bubblewrap (on Debian and Ubuntu: apt-get install bubblewrap), or run the programs without "
         "one: --unsafe-no-sandbox, or unsafe_no_sandbox: true in the section that runs them (agent or env)",

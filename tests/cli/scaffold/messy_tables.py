@@ -82,7 +82,7 @@ _TRAINS = [
     (f"{text}: it was on the train to {_TOWNS[n % 3]}", _TOWNS[n % 3]) for n, (text, _) in enumerate(ROWS[:18])
 ]
 _PETS = [("Meow", "cats"), ("Who is up at night", "owls"), ("Honey", "bees"), ("A hill", "ants")]
-_ONE = "labels that differ in case, blanks or a last sign are one: "
+_ONE = "labels that differ in case, blanks, hyphens or a last sign are one: "
 _ONCE = "occurs once, at data.csv:7"
 _SLIP = "correct the row if it is a slip"
 _LEFT_OUT = "left out, with nothing in "
@@ -111,6 +111,13 @@ MESSY = (
         lambda n, team: ("tech help", "Tech  help")[n % 2] if team == "tech" else team,
         f"{_ONE}'Tech help'",
         labels=("Tech help", "billing", "delivery"),
+    ),
+    relabelled(
+        "hyphens within",
+        lambda n, team: ("tech-help", "tech_help")[n % 2] if team == "tech" else team,
+        f"{_ONE}'tech_help'",
+        labels=("billing", "delivery", "tech_help"),
+        kept=False,
     ),
     relabelled("hard blanks", lambda n, team: team if n else f"{team}\u00a0", f"{_ONE}'billing'"),
     relabelled("unseen signs", lambda n, team: f"\u200b{team}" if n in (1, 4) else team, f"{_ONE}'tech'"),
@@ -182,7 +189,13 @@ MESSY = (
         ["data.jsonl: 2 blank rows were skipped"],
     ),
     refused("nothing but blanks", table([("", ""), ("", " ")]), "data.csv: the file holds no tasks"),
-    refused("a row that is too short", table(added(("Only one",))), "data.csv:7: 1 value for 2 columns (mail, team)"),
+    refused(
+        "a row that is too short",
+        table(added(("Only one",))),
+        "data.csv:7: 1 value for 2 columns (mail, team)",
+        "add what is missing",
+    ),
+    refused("a row that is too long", table(added(("Two", "of", "three"))), "3 values for 2", "in double quotes"),
     Messy("the same twice", table(added(ROWS[0])), [_TWICE], tasks=22),
     Messy(
         "the same twice with two labels",
@@ -209,6 +222,7 @@ MESSY = (
         "(does the file begin with a line of column names?)",
     ),
     Messy("names in another language", table(names=("Nachricht", "Abteilung"))),
+    Messy("a ticket is a text", table(names=("ticket", "priority"))),
     Messy("empty columns behind", columns(lambda n, *row: (*row, "", ""), (*NAMES, "", ""))),
     Messy("an empty column", columns(lambda n, text, team: (text, "", team), ("mail", "", "team")), [_TAKEN]),
     Messy(

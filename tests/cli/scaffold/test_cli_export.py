@@ -1,23 +1,17 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from skills_ref.validator import validate
 
 from etude.cli.main import main
+from rows import rows
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"
 NAME = "everyday-tasks"
-
-
-def reference(folder: Path) -> str:
-    """What the command of the reference validator says about a skill folder; it fails for an invalid one."""
-    command = [str(Path(sys.executable).parent / "agentskills"), "validate", str(folder)]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
 def test_the_best_skill_is_written_as_a_valid_folder_without_markers(demo_project: Path, capsys: Captured) -> None:
@@ -25,7 +19,7 @@ def test_the_best_skill_is_written_as_a_valid_folder_without_markers(demo_projec
         document.write("<!-- etude:begin notes -->\n- Keep this.\n<!-- etude:end notes -->\n")
     assert main(["export", RUN, "--to", "skills"]) == 0
     assert capsys.readouterr().out == f"skills/{NAME}/SKILL.md\n"
-    assert "Valid skill" in reference(Path("skills", NAME))
+    assert validate(Path("skills", NAME)) == []
     best = Path(RUN, "best", NAME, "SKILL.md").read_text().splitlines()
     assert Path("skills", NAME, "SKILL.md").read_text().splitlines() == [
         line for line in best if "etude:" not in line
@@ -33,20 +27,17 @@ def test_the_best_skill_is_written_as_a_valid_folder_without_markers(demo_projec
     assert any("etude:begin" in line for line in best)
 
 
-def test_several_programs_at_once_and_the_result_as_json(demo_project: Path, capsys: Captured) -> None:
-    words = ["export", RUN, "--for", "claude", "--for", "agents", "--for", "claude", "--json"]
-    assert main(words) == 0
+def test_several_programs_get_it_at_once_and_nothing_is_overwritten_without_force(
+    demo_project: Path, capsys: Captured
+) -> None:
+    assert main(["export", RUN, "--for", "claude", "--for", "agents", "--for", "claude", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["files"] == [f".claude/skills/{NAME}/SKILL.md", f".agents/skills/{NAME}/SKILL.md"]
     assert (result["name"], result["notes"]) == (NAME, [])
-
-
-def test_nothing_is_overwritten_without_force(demo_project: Path, capsys: Captured) -> None:
-    main(["export", RUN, "--for", "claude"])
+    shutil.rmtree(".agents")
     path = Path(f".claude/skills/{NAME}/SKILL.md")
     path.write_text("mine")
     words = ["export", RUN, "--for", "agents", "--for", "claude"]
-    capsys.readouterr()
     assert main(words) == 2
     assert capsys.readouterr().err == (
         f"error: '{path}' exists and differs\nhint: give --force to replace it, or another --name\n"
@@ -54,42 +45,38 @@ def test_nothing_is_overwritten_without_force(demo_project: Path, capsys: Captur
     assert path.read_text() == "mine"
     assert not Path(".agents").exists()
     assert main([*words, "--force"]) == 0
-    assert reference(path.parent)
+    assert validate(path.parent) == []
 
 
-@pytest.mark.parametrize(
-    ("link", "words"),
-    [
+def test_nothing_is_written_through_a_link_whose_real_place_can_be_named(
+    demo_project: Path, capsys: Captured
+) -> None:
+    real = os.path.realpath("real place")
+    for link, words in (
         (".claude", ["--for", "claude"]),
         (".claude/skills", ["--for", "claude"]),
         (".agents", ["--for", "claude", "--for", "agents", "--force"]),
         ("out", ["--to", "out"]),
         ("out", ["--to", "out/deep/er"]),
-        ("out", ["--to", "{}/out"]),
-        ("gone", ["--to", "gone"]),
+        ("out", ["--to", f"{Path.cwd()}/out"]),
         (NAME, []),
-    ],
-)
-def test_nothing_is_written_through_a_link(link: str, words: list[str], demo_project: Path, capsys: Captured) -> None:
-    elsewhere = Path("elsewhere").absolute()
-    if link != "gone":
-        elsewhere.mkdir()
-    Path(link).parent.mkdir(exist_ok=True)
-    Path(link).symlink_to(elsewhere)
-    assert main(["export", RUN, *(word.format(Path.cwd()) for word in words)]) == 2
-    assert "error: " in capsys.readouterr().err
-    assert not elsewhere.exists() or not any(elsewhere.iterdir())
-    assert not Path(".claude/skills", NAME).exists()
-
-
-def test_the_real_place_of_a_link_can_be_named(demo_project: Path, capsys: Captured, tmp_path: Path) -> None:
-    Path("real place").mkdir()
-    Path("out").symlink_to("real place")
-    assert main(["export", RUN, "--to", "out"]) == 2
-    real = os.path.realpath("real place")
-    assert f"hint: if that is what you want, give the real place: --to '{real}'" in capsys.readouterr().err
+        ("gone", ["--to", "gone"]),
+    ):
+        if link != "gone":
+            Path(real).mkdir(exist_ok=True)
+        Path(link).parent.mkdir(exist_ok=True)
+        Path(link).symlink_to(real if link != "gone" else "nowhere")
+        assert main(["export", RUN, *words]) == 2, link
+        if "--to" in words and link == "out":
+            hint = f"hint: if that is what you want, give the real place: --to '{real}"
+            assert hint in capsys.readouterr().err
+        assert not any(Path(real).iterdir()), link
+        assert not Path(".claude/skills", NAME).exists()
+        Path(link).unlink()
+        shutil.rmtree(".claude", ignore_errors=True)
+    assert not Path("nowhere").exists()
     assert main(["export", RUN, "--to", real]) == 0
-    assert Path("real place", NAME, "SKILL.md").exists()
+    assert Path(real, NAME, "SKILL.md").exists()
 
 
 def test_force_replaces_a_skill_but_never_hides_or_deletes_files_that_the_new_one_does_not_have(
@@ -145,7 +132,7 @@ def test_the_skill_of_a_step_and_any_skill_can_be_exported(demo_project: Path, c
     captured = capsys.readouterr()
     assert captured.out == "rules/SKILL.md\n"
     assert captured.err == ("note: the skill has no description; its first heading stands in: 'Rules for all'\n")
-    assert reference(Path("rules"))
+    assert validate(Path("rules")) == []
 
 
 def test_before_a_run_has_a_best_folder_name_and_files_come_from_its_settings(
@@ -171,7 +158,7 @@ def test_before_a_run_has_a_best_folder_name_and_files_come_from_its_settings(
 def test_an_export_says_what_the_run_found(
     words: list[str], said: str, fresh_project: Path, capsys: Captured
 ) -> None:
-    main(["train", "demo/etude.yaml", "--train.epochs", "1", *words])
+    main(["train", "demo/etude.yaml", "--train.epochs", "1", "--env.limit", "{train: 6, val: 4, test: 6}", *words])
     capsys.readouterr()
     assert main(["export", RUN]) == 0
     assert said in capsys.readouterr().err
@@ -188,7 +175,9 @@ def test_a_run_that_measured_nothing_is_exported_by_force_only(fresh_project: Pa
     assert main(["export", RUN, "--force"]) == 0
 
 
-def test_the_prompt_is_plain_text_on_stdout(demo_project: Path, capsys: Captured) -> None:
+def test_the_prompt_is_plain_text_on_stdout_and_a_place_that_cannot_be_written_is_an_error(
+    demo_project: Path, capsys: Captured
+) -> None:
     assert main(["export", RUN, "--prompt"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("# Everyday tasks\n")
@@ -196,6 +185,12 @@ def test_the_prompt_is_plain_text_on_stdout(demo_project: Path, capsys: Captured
     assert not Path(NAME).exists()
     assert main(["export", RUN, "--prompt", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["prompt"] + "\n" == out
+    Path("file").write_text("")
+    assert main(["export", RUN, "--to", "file"]) == 2
+    assert capsys.readouterr().err == (
+        f"error: 'file/{NAME}' cannot be written: Not a directory\n"
+        "hint: fix the permissions, or give another folder with --to\n"
+    )
 
 
 def test_keys_of_claude_pass_for_claude_alone(here: Path, capsys: Captured) -> None:
@@ -208,7 +203,7 @@ def test_keys_of_claude_pass_for_claude_alone(here: Path, capsys: Captured) -> N
         assert "  model: is not a key of the format\nhint: " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "error"),
     [
         ([RUN, "--to", "x", "--for", "claude"], "--to and --for both say where to write\nhint: give one of them\n"),
@@ -233,12 +228,3 @@ def test_keys_of_claude_pass_for_claude_alone(here: Path, capsys: Captured) -> N
 def test_wrong_wishes_are_errors(words: list[str], error: str, demo_project: Path, capsys: Captured) -> None:
     assert main(["export", *words]) == 2
     assert capsys.readouterr().err.startswith(f"error: {error}")
-
-
-def test_a_place_that_cannot_be_written_is_an_error(demo_project: Path, capsys: Captured) -> None:
-    Path("file").write_text("")
-    assert main(["export", RUN, "--to", "file"]) == 2
-    assert capsys.readouterr().err == (
-        f"error: 'file/{NAME}' cannot be written: Not a directory\n"
-        "hint: fix the permissions, or give another folder with --to\n"
-    )

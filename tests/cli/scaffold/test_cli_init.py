@@ -1,5 +1,6 @@
 """`etude init`: from a file of tasks to a project."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from etude.cli.main import main
 from etude.skill import Document
 from etude.store.projections.log import Log
 from etude.store.projections.runs import curve, run_page
+from rows import rows
 
 Captured = pytest.CaptureFixture[str]
 SIMULATED = ["--target.model", "simulated:target", "--optimizer.model", "simulated:optimizer"]
@@ -89,7 +91,7 @@ def test_a_new_skill_is_called_after_what_it_does(
     assert settings()["skill"]["path"] == f"skills/{name}"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("folder", "agent", "beside"),
     [
         (".claude/skills", "claude-code", "scripts/"),
@@ -97,27 +99,30 @@ def test_a_new_skill_is_called_after_what_it_does(
         (".github/skills", "copilot-cli", "scripts/"),
         (".agents/skills", "tools", "scripts/"),
         (".openhands/skills", "tools", "scripts/"),
+        (".claude/skills", "claude-code", "sum.py"),
         ("mine", "tools", "scripts/"),
         ("mine", "tools", "forms.md"),
-        (".claude/skills", "claude-code", "sum.py"),
     ],
 )
 def test_a_skill_with_folders_or_files_that_it_names_gets_an_agent_that_can_open_them(
     folder: str, agent: str, beside: str, here: Path, capsys: Captured
 ) -> None:
     skill = Path(folder, "adding")
+    shutil.rmtree(skill, ignore_errors=True)
     (skill / "scripts").mkdir(parents=True)
     front = "---\nname: adding\ndescription: Adds. Use it for sums.\nlicense: see LICENSE.txt\n---\n"
     (skill / "SKILL.md").write_text(f"{front}\nRun sum.py, and see [FORMS.md](FORMS.md).\n")
     for other in ("notes.txt", "LICENSE.txt"):
         (skill / other).write_text("named by no line of the body")
     write("sums.jsonl", sums())
-    init("sums.jsonl", "--skill", str(skill), capsys=capsys)
+    init("sums.jsonl", "--skill", str(skill), "--force", capsys=capsys)
     assert "agent" not in settings()
     (skill / (f"{beside}add.py" if beside == "scripts/" else beside)).write_text("print(1 + 1)\n")
     notes = init("sums.jsonl", "--skill", str(skill), "--force", capsys=capsys)["notes"]
     assert settings()["agent"] == {"name": agent}
     assert f"the skill has {beside}: agent {agent!r} can open that, `chat` shows only the text" in notes
+    if beside != "forms.md":
+        return
     main(["doctor", *SIMULATED])
     unseen = f"the skill has {beside}, and agent 'chat' shows only its text"
     assert unseen not in capsys.readouterr().out

@@ -9,11 +9,12 @@ from etude import __version__
 from etude.agents.program import ProgramAgent
 from etude.agents.targets import check_files
 from etude.attempt_parts import about_target, make_agent, targets_of, unopened
-from etude.build import check_scoring, redactor_of, trackers_of
+from etude.build import check_scoring, redactor_of
 from etude.cli.doctor.findings import DoctorReport
 from etude.concurrency import in_thread, waited_for
 from etude.config import ModelSection, TrainConfig
 from etude.config.sections import AgentSection, ExecutorSection
+from etude.connect import named_trackers
 from etude.envs.grading import CommandScorer
 from etude.envs.scorers.answer_scorer import AnswerScorer, Judge
 from etude.envs.splits import check_tasks
@@ -91,7 +92,7 @@ def check_parts(config: TrainConfig, found: DoctorReport) -> None:
             found.ok("executor", f"{config.executor.name}: {executor.__module__}:{executor.__qualname__}")
     if config.report_to:
         with found.checking("report_to"):
-            trackers_of(config, Given())
+            named_trackers(config.report_to)
             found.ok("report_to", ", ".join(config.report_to))
     caps = config.limits.model_dump(include={"usd", "tokens", "calls", "minutes"}, exclude_none=True)
     if caps:

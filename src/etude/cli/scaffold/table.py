@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from statistics import median
 from typing import cast
 
 from pydantic import JsonValue
@@ -46,6 +47,8 @@ _PAIRS = (
     ("instruction", "input"),
 )
 _ID = re.compile(r"(.+_)?(u?id|uuid|guid)|ticket(_(no|nr|number))?")
+_ID_WORDS = 2
+"""Words; a name has no more."""
 _HOW = re.compile(r"(.+)\[([|;01])\]")
 
 _PICTURE = re.compile(r"data:image/.*|.+\.(?:png|jpe?g|gif|webp)(?:\?.*)?", re.IGNORECASE | re.DOTALL)
@@ -189,6 +192,8 @@ class Table:
         named += [column for name, column in self._known.items() if _ID.fullmatch(name)]
         for column in dict.fromkeys(named):
             values = [self._at(row, column) for row in self.rows]
+            if fold_name(column) not in ID and median(len(str(value).split()) for value in values) > _ID_WORDS:
+                continue  # tickets may be what is asked
             plain = all(isinstance(value, str | int) and not isinstance(value, bool) for value in values)
             if plain and len({str(value) for value in values}) == len(values) and "" not in values:
                 return column

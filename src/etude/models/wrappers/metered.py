@@ -13,7 +13,7 @@ from etude.errors import HandoffStop, ModelError, RejectedRole, TransientError
 from etude.events import CallFinished, Event, Notice
 from etude.formats.wire import estimate, text_of
 from etude.protocols import ChatModel, Spend, Wrapper
-from etude.records import ChatRequest, ImagePart, Reply, Role, TextPart, Usage
+from etude.records import ChatRequest, ImagePart, Reply, Role, TextPart, Usage, digest
 
 MESSAGE_TOKENS = 8
 """What a message costs in addition to its text."""
@@ -71,6 +71,7 @@ class Metered(Wrapper):
         self._spend = spend
         self._price = price
         self._emit = emit
+        self._print = digest(model.fingerprint())[:8]
         self._warned = False
 
     async def complete(self, request: ChatRequest) -> Reply:
@@ -128,6 +129,7 @@ class Metered(Wrapper):
         self._emit(
             CallFinished(
                 role=self._role,
+                model=self._print,
                 error=error.message,
                 final=isinstance(error, RejectedRole),
                 usage=usage or Usage(),
@@ -139,7 +141,7 @@ class Metered(Wrapper):
     async def _bill(self, ticket: int, usage: Usage, simulated: bool, started: float) -> None:
         usd, seconds = cost(usage, self._price, simulated), time.monotonic() - started
         await self._spend.settle(ticket, usage, usd)
-        self._emit(CallFinished(role=self._role, usage=usage, usd=usd, seconds=seconds))
+        self._emit(CallFinished(role=self._role, model=self._print, usage=usage, usd=usd, seconds=seconds))
 
 
 def _turned_away(error: ModelError) -> bool:

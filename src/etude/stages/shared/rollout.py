@@ -66,7 +66,7 @@ class Rollout:
 
         async def work(each: PlannedAttempt) -> Attempt:
             attempt = await self.attempt(each.task, each.skill, each.trial)
-            self.emit(AttemptFinished.of(attempt, split))
+            self.emit(AttemptFinished.of(attempt, split, digest(self.agent.fingerprint())[:8]))
             return attempt
 
         results = self.executor.stream(work, planned)

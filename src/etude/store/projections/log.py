@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 
 from etude.events import AttemptFinished, CallFinished, Event, RunFinished, RunStarted, StageFinished, read_event
-from etude.records import Split
+from etude.records import Role, Split, Usage
 from etude.records.attempts import Outcome
 from etude.store.views import EVENTS
 from etude.story import Story, after
@@ -32,8 +32,21 @@ class LoggedAttempt(NamedTuple):
     usd: float | None
     """What the calls of its agent cost, in US dollars; None when that is unknown."""
     reason: str
+    usage: Usage
+    """What they used."""
+    agent: str
+    """As `AttemptFinished` has it."""
     facts: tuple[str, ...]
     """The names of what the journal holds of it."""
+
+
+class Answers(NamedTuple):
+    """What a model answered."""
+
+    calls: int = 0
+    usage: Usage = Usage()
+    seconds: float = 0.0
+    """That its calls took, one after another; with those that failed."""
 
 
 class Log:
@@ -49,6 +62,8 @@ class Log:
         """The same by id: as each came back last."""
         self.batches: dict[int, tuple[LoggedAttempt, ...]] = {}
         """What the rollout of each step came to, also what was known from an earlier step."""
+        self.answers: dict[tuple[Role, str], Answers] = {}
+        """By role and model, as `CallFinished` has it."""
         self.calling: list[list[int]] = []
         """For each process the seconds since 1970 in which its first and its last call ended."""
         self.slowed = 0
@@ -115,6 +130,8 @@ class Log:
             type=keep(event.type, event.type),
             usd=event.usd,
             reason=event.reason,
+            usage=event.usage,
+            agent=event.agent,
             facts=event.facts,
         )
         self.attempts.append(seen)
@@ -127,4 +144,9 @@ class Log:
             if not self.calling:
                 self.calling.append([])
             self.calling[-1] = [*self.calling[-1][:1], second] if self.calling[-1] else [second, second]
+        key = event.role, event.model
+        known = self.answers.get(key, Answers())
+        self.answers[key] = Answers(
+            known.calls + (not event.error), known.usage + event.usage, known.seconds + event.seconds
+        )
         self.slowed += "429" in event.error

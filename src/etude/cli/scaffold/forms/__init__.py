@@ -37,7 +37,9 @@ def make_tasks(table: Table) -> MadeTasks:
     wished = table.wishes.scorer
     if wished and wished != made.scorer:
         made = replace(made, scorer=wished, why="as you said", options={})
-    return replace(made, notes=[*made.notes, *left_out])
+    words = "long answers are compared by the words they share, which says little about how good they are"
+    prose = [f"{words}: --rubric TEXT has a model judge them"] if made.scorer == "f1" and not wished else []
+    return replace(made, notes=[*made.notes, *prose, *left_out])
 
 
 def _filled(table: Table, columns: Sequence[str], left_out: list[str]) -> Table | None:

@@ -29,11 +29,8 @@ def tasks(table: Table) -> MadeTasks:
             f"{without.place}: the last of the {column} is not the assistant's: there is no right answer",
             hint="say what makes a reply good with --rubric TEXT, or where the right answers are with --gold COLUMN",
         )
-    scorer = guess_scorer([row.columns["gold"] for row in rows])
-    words = "long replies are compared by the words they share, which says little about how good they are"
-    notes = [f"{words}: --rubric TEXT has a model judge them"] if scorer[0] == "f1" else []
     what = f"the last reply in {column} is the reference, what was said before is the task"
-    return built(what, rows, scorer, notes=notes)
+    return built(what, rows, guess_scorer([row.columns["gold"] for row in rows]))
 
 
 def column_of(table: Table) -> str | None:

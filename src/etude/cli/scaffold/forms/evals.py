@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -90,9 +91,11 @@ def tasks(table: Table) -> MadeTasks:
 
 
 def needing_the_skill(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
-    """Rows without those that ask that the skill is not used, `expected_skill: null` or `should_trigger: false`, and
-    a note on them. They tell when a skill is opened, not what it is worth. Raises DataError: no row is left."""
-    quiet = [row for row in rows if _quiet(row.columns)]
+    """Rows without those that ask that the skill is not used, `expected_skill: null` or `should_trigger: false`, or
+    that name another skill than most rows do, and a note on them. They tell when a skill is opened, not what it is
+    worth. Raises DataError: no row is left."""
+    own = _skill_of(rows)
+    quiet = [row for row in rows if _quiet(row.columns) or (own and own not in (_named(row.columns) or [own]))]
     if not quiet:
         return list(rows), []
     if len(quiet) == len(rows):
@@ -100,7 +103,7 @@ def needing_the_skill(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
             f"{rows[0].place.partition(':')[0]}: each row asks that the skill is not used",
             hint="add requests that need the skill: the others show only when it is opened",
         )
-    rest = [row for row in rows if not _quiet(row.columns)]
+    rest = [row for row in rows if row not in quiet]
     some = "1 row asks" if len(quiet) == 1 else f"{len(quiet)} rows ask"
     return rest, [f"{some} that the skill is not used, as {quiet[0].place}: no task is made of them"]
 
@@ -108,7 +111,21 @@ def needing_the_skill(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
 def _quiet(row: Mapping[str, JsonValue]) -> bool:
     columns = {fold_name(name): value for name, value in row.items()}
     off = str(columns.get("should_trigger")).casefold() in ("false", "no", "0")  # in a table it is text
-    return off or ("expected_skill" in columns and not columns["expected_skill"])
+    return off or str(columns.get("expected_skill", "absent")).casefold() in ("", "none", "null")
+
+
+def _named(row: Mapping[str, JsonValue]) -> list[str]:
+    """The skills that a row names as right."""
+    columns = {fold_name(name): value for name, value in row.items()}
+    named = [*_texts(columns.get("expected_skill")), *_texts(columns.get("acceptable_skills"))]
+    return [name for name in named if name]
+
+
+def _skill_of(rows: Sequence[Row]) -> str:
+    """The skill that most rows name, half of those that name one or more; empty where there is none."""
+    counts = Counter(name for row in rows if not _quiet(row.columns) for name in _named(row.columns)[:1])
+    (most, times), (_, second), *_ = [*counts.most_common(2), ("", 0), ("", 0)]
+    return most if times > second and 2 * times >= counts.total() else ""
 
 
 def requests(table: Table, skill: str) -> list[Request]:

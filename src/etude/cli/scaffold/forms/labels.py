@@ -25,6 +25,7 @@ _MOST_ODD = 3
 _NO_LABEL = frozenset(("n/a", "#n/a", "na", "nan", "null", "-", "?", "tbd"))
 """How tables write that there is none."""
 _SIGNS = " .,;:!"
+_BETWEEN = re.compile(r"(?<=\w)[_-](?=\w)")
 _ALIKE = 75.0
 """Percent; a label that is so near another one may be a slip of the pen."""
 _EXTRACTED = 0.8
@@ -120,12 +121,16 @@ def spellings(table: Table, column: str) -> list[str]:
     for value in table.values(column):
         ways.setdefault(_key(value), set()).add(str(value))
     several = [repr(names[key]) for key, found in ways.items() if len(found) > 1]
-    return [f"labels that differ in case, blanks or a last sign are one: {', '.join(several)}"] if several else []
+    return (
+        [f"labels that differ in case, blanks, hyphens or a last sign are one: {', '.join(several)}"]
+        if several
+        else []
+    )
 
 
 def _key(value: JsonValue) -> str:
     """What makes a label the same as another."""
-    text = fold(str(value))
+    text = _BETWEEN.sub(" ", fold(str(value)))
     return text.rstrip(_SIGNS) or text
 
 
