@@ -120,7 +120,7 @@ def test_a_file_that_entered_is_taken_back_as_one() -> None:
     edit = Edit(op="append", content=OPENS_SCRIPT)
     skill = SKILL.with_text(apply_edits(gathered(SKILL).text, [Edit(op="append", content=OPENS_TABLE), edit])[0])
     entry = LedgerEntry(step=1, edit=edit, fate="applied", accepted=True)
-    (removal,) = added(TrainState(current=skill, best=skill, ledger=(entry,)), skill.text)
+    (removal,) = added(TrainState(current=skill, best=skill, ledger=(entry,)))
     left = laid_out(skill.with_text(apply_edits(skill.text, [removal.edit])[0]))
     assert list(left.files) == ["references/rates.md"]
 

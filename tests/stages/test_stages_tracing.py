@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 from harm_world import TRACE, World, accused, breaks, named, never
-from stages_doubles import append
 
-from etude.records import Edit, LedgerEntry, Task
+from etude.records import Task
 from etude.stages.shared.jury import Jury
 from etude.stages.tracing import TraceResult, failing_now, keep_failing, traced_back, traced_hidden
 from etude.stages.tracing import named as named_edits
@@ -56,34 +55,22 @@ async def test_first_all_edits_are_left_out_that_share_no_rare_word_with_a_task(
     """Whatever was proposed for it."""
     lines = ("Bad.", "Write the city in capitals.", "Worse.", "Write the owner in capitals.")
     world = World(*lines, passes=lambda task, text, trial: "city" in text and "Bad." not in text)
-    world.cite({"Bad.": ["b1", "b2", "b3", "b4"]})
-    jury = world.jury(named("b", 4, FAILED), others=6)
+    world.cite({"Bad.": ["b1", "b2", "b3"]})
+    jury = world.jury(named("b", 3, FAILED), others=4)
     asked = {name: f"The city of {name}." if name.startswith("b") else "The date." for name in jury.tasks}
     tasks = {name: task.model_copy(update={"input": asked[name]}) for name, task in jury.tasks.items()}
     jury = replace(jury, tasks=tasks)
     found = await traced_hidden(jury, keep_failing(jury))
     assert world.attempts[0][1] == "Start.\n\nWrite the city in capitals.\n"
-    assert led_to(jury, found) == dict.fromkeys(("b1", "b2", "b3", "b4"), "Bad.")
-    assert {task.id for task in found.freed} == {"b1", "b2", "b3", "b4"}
-
-
-async def test_what_was_replaced_does_not_stand_again_where_edits_are_left_out() -> None:
-    """It would break the tasks, so that nothing else could be found."""
-    replaced = Edit(op="replace", target="Worse.", content="Other.")
-    world = World(replaced, "Bad.", "Four.", passes=breaks("Bad.", "Worse."))
-    first = LedgerEntry(step=1, edit=append("Worse."), fate="applied", accepted=True)
-    world.state = world.state.model_copy(update={"ledger": (first, *world.state.ledger)})
-    world.cite({"Four.": ["b1", "b2", "b3", "b4"]})
-    lines, _ = await hidden(world, named("b", 4, FAILED))
-    assert lines == dict.fromkeys(("b1", "b2", "b3", "b4"), "Bad.")
-    assert world.with_line("Worse.") == []
+    assert led_to(jury, found) == dict.fromkeys(("b1", "b2", "b3"), "Bad.")
+    assert {task.id for task in found.freed} == {"b1", "b2", "b3"}
 
 
 async def test_a_line_refused_earlier_or_for_a_task_that_passed_is_not_brought_in() -> None:
     world = World(*LINES, passes=never)
     world.refuse("Earlier.", ["b1"], step=15)
     world.refuse("Last.", ["b1", "b2"], step=16)
-    told = {"b1": FAILED, "b2": "1+ 20- 20-", "b3": FAILED, "b4": FAILED}
+    told = {"b1": FAILED, "b2": "1+ 20- 20-", "b3": FAILED}
     await hidden(world, told)
     assert not any("Earlier." in text for _, text, _ in world.attempts)
     assert {task for task, text, _ in world.attempts if "Last." in text} == {"b1"}
@@ -105,9 +92,9 @@ async def test_at_temperature_0_nothing_is_attempted_again() -> None:
 async def test_a_task_that_only_misses_a_line_leads_nowhere(cites: tuple[str, ...], repeats: bool) -> None:
     """It passes with the line that was refused for it, whatever else there is: nothing breaks it."""
     world = World(*LINES, passes=lambda task, text, trial: "Missed." in text)
-    world.cite({line: ["b1", "b2", "b3", "b4"] for line in cites})
-    world.refuse("Missed.", ["b1", "b2", "b3", "b4"])
-    jury = world.jury(named("b", 4, FAILED), repeats=repeats)
+    world.cite({line: ["b1", "b2", "b3"] for line in cites})
+    world.refuse("Missed.", ["b1", "b2", "b3"])
+    jury = world.jury(named("b", 3, FAILED), repeats=repeats)
     assert (await traced_hidden(jury, keep_failing(jury))).votes == {}
 
 
@@ -124,7 +111,7 @@ async def test_where_only_one_edit_can_be_it_nothing_is_attempted() -> None:
 
 async def test_what_is_named_is_shown_by_a_race() -> None:
     world = World(*LINES, passes=breaks("Bad."))
-    told = named("b", 3, "1+ 20- 20-")
+    told = named("b", 2, "1+ 20- 20-")
     jury = world.jury(told, others=12)
     tasks: list[Task] = [jury.tasks[name] for name in told]
     traced = dict((await traced_back(jury, tasks)).votes)

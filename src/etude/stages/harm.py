@@ -28,8 +28,6 @@ _DOUBTED = log(3)
 """From which the tasks are attempted again that have failed once since: half of the way."""
 _LEAST, _MOST = 3, 8
 """Tasks that accuse an edit: fewer are mostly noise, and more are not needed where most of them are right."""
-_RACES = 600_000
-"""First trial of all races with a skill other than the current one, whose first ones may have named the edits."""
 _AT_ONCE = 4
 """Tasks that are attempted in one round, with an edit and without."""
 
@@ -162,11 +160,11 @@ class _Race:
         jury, state = self.jury, self.jury.state
         made = {name: known.trials for name, known in state.history.items() if known.skill == state.current.hash}
         planned: list[PlannedAttempt] = []
-        race = _RACES + REMOVAL.most * state.races
         for task, turn in pairs:
             edits = [one.edit for one in jury.others(task)] if self.but_own else self.edits
             for skill in (jury.without([], task), jury.without(edits, task)):
-                first = made.get(task.id, 0) if skill.hash == state.current.hash else race
+                # Attempts with the current skill go on; those with another may have been what named the edits.
+                first = made.get(task.id, 0) if skill.hash == state.current.hash else jury.race
                 planned.append(PlannedAttempt(task, skill, first + turn if jury.repeats(task) else 0))
         # Each side for itself: a task that has no score with either is one void of four, not two.
         arms = await together(jury.attempt(planned[side::2]) for side in (0, 1))

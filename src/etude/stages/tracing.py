@@ -26,12 +26,8 @@ _DRAWS = 1
 1 to 6)."""
 _PARTS = 3
 """One of so many edits is left out then: a task needs some of the others."""
-_VOTES = 3
-"""Tasks that have to lead to the same edit: one or two may have passed by chance. With two, five of 22 runs end with
-a line that does harm, with three two of them, in a tenth fewer calls (edits that break others, seeds 1 to 24)."""
-_TRACES = 500_000
-"""First trial with edits left out: an earlier skill may have been just that, and its first trials chose the tasks. A
-step has two."""
+_VOTES = 2
+"""Tasks that have to lead to the same edit: one alone may have passed by chance."""
 
 
 class TraceResult(NamedTuple):
@@ -159,8 +155,10 @@ async def _without(
 ) -> tuple[list[str], tuple[Attempt, ...]]:
     """The tasks that pass without these edits, and what was attempted."""
     edits = {name: [one.edit for one in removals] for name, removals in left_out.items()}
-    tasks, trial = [jury.tasks[name] for name in edits], _TRACES + 2 * jury.state.step + turn
-    planned = [PlannedAttempt(task, jury.left_out(edits[task.id], task), trial) for task in tasks]
+    planned = [
+        PlannedAttempt(jury.tasks[name], jury.without(undo, jury.tasks[name]), jury.trace + turn)
+        for name, undo in edits.items()
+    ]
     made = await jury.attempt(planned)
     first = {name: jury.state.history[name].best_failed or 0.0 for name in left_out}
     scored = [one for one in made if one.score is not None]

@@ -7,10 +7,16 @@ from typing import NamedTuple
 
 from etude.records import Attempt, Edit, Skill, Task, TaskHistory, TrainState
 from etude.skill import apply_edits, revised
+from etude.stages.shared.contest import REMOVAL
 from etude.stages.shared.history import Measure
 from etude.stages.shared.nearest import about, common_words
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
+_TRACES, _RACES = 500_000, 600_000
+"""First trials with edits left out, while harm is traced and in a race: an earlier skill may have been just that, and
+its first trials chose the tasks."""
+_TURNS = 2
+"""Trials in which a task is attempted while harm is traced."""
 BREAKS = "it breaks tasks"
 """The reason of each edit that takes another one back."""
 
@@ -50,7 +56,7 @@ class Jury:
     @cached_property
     def removals(self) -> list[Removal]:
         """What takes back each of the edits that entered and still stand in the skill, in their order."""
-        return added(self.state, self.state.current.text)
+        return added(self.state)
 
     @cached_property
     def led(self) -> dict[str, str]:
@@ -64,6 +70,16 @@ class Jury:
         led = self.led
         known = sorted(self.state.history.items())
         return {name: each for name, each in known if led.get(name) not in self.state.settled}
+
+    @property
+    def trace(self) -> int:
+        """First trial in which this step attempts tasks with edits left out, to trace harm."""
+        return _TRACES + _TURNS * self.state.step
+
+    @property
+    def race(self) -> int:
+        """First trial in which the next race does."""
+        return _RACES + REMOVAL.most * self.state.races
 
     @cached_property
     def _common(self) -> frozenset[str]:
@@ -86,14 +102,6 @@ class Jury:
         missed = self.misses(task) if task else []
         return revised(self.state.current, [*missed, *edits])
 
-    def left_out(self, edits: Sequence[Edit], task: Task) -> Skill:
-        """The same without what these replaced: it stands in the skill again, and may be what broke tasks before."""
-        known, skill = {one.edit.id for one in self.removals}, self.without(edits, task)
-        while again := [one.edit for one in added(self.state, skill.text) if one.edit.id not in known]:
-            known.update(one.id for one in again)
-            skill = revised(skill, again)
-        return skill
-
     def misses(self, task: Task) -> list[Edit]:
         """Lines that were last proposed for a task that never passed, and did not enter."""
         known = self.state.history.get(task.id)
@@ -112,18 +120,18 @@ class Jury:
         return await self.rollout.tried("harm", self.state.step, planned)
 
 
-def added(state: TrainState, text: str) -> list[Removal]:
-    """What takes back each of the edits that entered and stand in a text, in their order."""
+def added(state: TrainState) -> list[Removal]:
+    """What takes back each of the edits that entered and still stand in the skill, in their order."""
     found: dict[str, Removal] = {}
     for entry in state.ledger:
         edit = entry.edit
         # What takes back what entered brings nothing.
         brings = entry.accepted and edit.reason != BREAKS and edit.op != "rewrite" and edit.content.strip()
-        if not brings or not _stands(edit, text):
+        if not brings or not _stands(edit, state.current.text):
             continue
         op, back = ("replace", edit.target) if edit.op == "replace" and edit.target else ("delete", "")
         undo = Edit(op=op, target=edit.content, content=back, reason=BREAKS)
-        if apply_edits(text, [undo])[0] != text:
+        if apply_edits(state.current.text, [undo])[0] != state.current.text:
             found.pop(undo.id, None)  # where it came back, it counts from then on
             found[undo.id] = Removal(undo, entry.step, entry.tasks)
     return list(found.values())
