@@ -53,7 +53,7 @@ async def test_an_agent_plans_trains_and_explains_within_the_cap(fresh_project: 
         assert "the training 'first' is under way" in await ask(client, "train", name="first", config=config)
         second = await ask(client, "compare", a="none", b="none", name="second", config=config)
         assert "the training 'first' is under way" in second
-        found = await until_ended(client, fresh_project)
+        found = await until_ended(client)
         assert found["training"]["state"] == "ended"
         run = found["training"]["run"]
         shown = await ask(client, "show", run=run)
@@ -92,7 +92,7 @@ async def test_a_cap_holds_over_trainings_and_settings_cannot_raise_it(fresh_pro
     async with desk(calls=40) as client:
         begun = await ask(client, "train", name="first", config=str(settings))
         assert begun["limits"] == {"limits.calls": 40}
-        found = await until_ended(client, fresh_project)
+        found = await until_ended(client)
         assert found["training"]["state"] == "failed or stopped"
         assert "limits.calls" in found["training"]["message"]
         assert found["left"] == {"calls": 0}
@@ -131,7 +131,7 @@ async def test_code_in_the_current_folder_is_not_run(name: str, fresh_project: P
     async with desk(calls=10) as client:
         await ask(client, "status")
         await ask(client, "train", name="first", config=str(fresh_project / "etude.yaml"))
-        await until_ended(client, fresh_project)
+        await until_ended(client)
     assert not Path("attacked").exists()
 
 

@@ -13,7 +13,7 @@ from etude.errors import BudgetStop, StopRun
 from etude.executors.local import LocalExecutor
 from etude.protocols import Executor
 from etude.records import Attempt
-from etude.stages.shared.rollout import Rollout
+from etude.stages.shared.rollout import PlannedAttempt, Rollout
 from etude.store.journal import SqliteJournal
 from etude.testing.executor import ExecutorContract
 from rows import few
@@ -26,7 +26,8 @@ class TestProcessExecutor(ExecutorContract):
 
 
 async def attempts(rollout: Rollout, *inputs: str) -> list[Attempt]:
-    found = {index: attempt async for index, attempt in rollout.stream(todo(*inputs), SKILL, "train")}
+    planned = [PlannedAttempt(task, SKILL) for task in todo(*inputs)]
+    found = {index: attempt async for index, attempt in rollout.stream(planned, "train")}
     return [timeless(found[index]) for index in range(len(inputs))]
 
 
