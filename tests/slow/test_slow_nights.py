@@ -33,7 +33,7 @@ def start(small: Small, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "etude", "sleep", *words],
         cwd=small.project,
-        env={**environ, "HOME": str(small.home)},
+        env={**environ, **small.environ, "HOME": str(small.home)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

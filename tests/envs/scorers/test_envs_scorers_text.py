@@ -165,3 +165,11 @@ def test_scores_are_symmetric_in_range_and_full_for_the_gold_itself(one: str, ot
         score, turned = scorer.compare(task(one), other), scorer.compare(task(other), one)
         assert (score.hard, score.soft) == (turned.hard, pytest.approx(turned.soft))
         assert score.soft >= score.hard * 0.999
+
+
+def test_a_scorer_of_another_package_may_take_its_options_only() -> None:
+    class Loud(Exact):
+        def __init__(self, options: TextOptions | None = None) -> None:
+            super().__init__(options)
+
+    assert isinstance(Loud.from_options({}, "scorer", judge=None), Loud)

@@ -52,15 +52,15 @@ class AnswerScorer(Scorer, Generic[Options]):
     """Whether every gold answer must get full marks from this scorer. False where scoring asks a model or the gold
     is not an answer."""
 
-    def __init__(self, options: Options | None = None, judge: "Callable[[], Judge] | None" = None) -> None:
+    def __init__(self, options: Options | None = None) -> None:
         self.options: Options = options if options is not None else self.options_type()
-        self._judge = judge
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
         """The scorer for the settings of the `scorer` section; `judge` makes the model that some scorers ask.
         Raises ConfigError: an unknown key or a bad value; `where` is part of the message."""
-        return cls(parse(cls.options_type, dict(options), where=where), judge)
+        del judge
+        return cls(parse(cls.options_type, dict(options), where=where))
 
     @property
     def needs_gold(self) -> bool:

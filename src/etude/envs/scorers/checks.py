@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
-from typing import ClassVar, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Self, cast
 
 from pydantic import Field, JsonValue
 
@@ -59,8 +59,13 @@ class Checks(AnswerScorer[ChecksOptions]):
     repeatable = False
 
     def __init__(self, options: ChecksOptions | None = None, judge: Callable[[], Judge] | None = None) -> None:
-        super().__init__(options, judge)
+        super().__init__(options)
+        self._judge = judge
         self._matcher = Matcher(self.options.seconds)
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
+        return cls(parse(ChecksOptions, dict(options), where=where), judge)
 
     def check_task(self, task: Task) -> None:
         """As `requirements`."""

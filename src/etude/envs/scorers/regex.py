@@ -2,13 +2,12 @@
 
 import asyncio
 import re
-from collections.abc import Callable
 from typing import ClassVar
 
 from pydantic import Field, field_validator
 
 from etude.config import Section
-from etude.envs.scorers.answer_scorer import MISSING, AnswerScorer, Judge, accepted, graded
+from etude.envs.scorers.answer_scorer import MISSING, AnswerScorer, accepted, graded
 from etude.envs.splits import forms
 from etude.errors import BoundaryError, DataError
 from etude.records import Score, Task, Trajectory
@@ -46,8 +45,8 @@ class Regex(AnswerScorer[RegexOptions]):
     options_type = RegexOptions
     checks_gold = False
 
-    def __init__(self, options: RegexOptions | None = None, judge: Callable[[], Judge] | None = None) -> None:
-        super().__init__(options, judge)
+    def __init__(self, options: RegexOptions | None = None) -> None:
+        super().__init__(options)
         self._matcher = Matcher(self.options.seconds)
 
     @property
