@@ -227,8 +227,7 @@ class _Pruning:
             self.counts[name] = count + 1
             trial = 0 if name in self.once else FRESH + count
             tries.append(PlannedAttempt(task, self._without(out), trial))
-        names = digest([[each.task.id, each.skill.hash, each.trial] for each in tries])
-        found = await self.bench.rollout.settle(tries, "train", {"stage": "prune", "tries": names})
+        found = await self.bench.rollout.tried("prune", 0, tries)
         self.made += [(out, each) for (_, out), each in zip(planned, found, strict=True)]
         return found
 
