@@ -118,3 +118,28 @@ def test_voids_are_counted(here: Path, capsys: Captured, monkeypatch: pytest.Mon
     out = capsys.readouterr().out
     assert "\nverdict     do not ship, on just these tasks: B scores no more than A\n" in out
     assert "tasks       0 better, 0 worse, 3 equal\nerrors      2 attempts errored; their tasks are compared " in out
+
+
+@pytest.mark.parametrize("arm", [f"{RUN}:best", "exported/everyday-tasks"])
+def test_tasks_that_have_chosen_lines_are_no_test_tasks_whatever_the_split_is_called(
+    demo_project: Path, capsys: Captured, arm: str
+) -> None:
+    assert main(["export", RUN, "--to", "exported"]) == 0
+    assert (
+        main(
+            [
+                "compare",
+                "none",
+                arm,
+                "demo/etude.yaml",
+                "--env.test",
+                "demo/data/train.jsonl",
+                "--env.train",
+                "demo/data/test.jsonl",
+            ]
+        )
+        == 2
+    )
+    error = capsys.readouterr().err
+    assert "have chosen lines of a skill that is compared" in error
+    assert "hint: compare on tasks that no training has seen" in error

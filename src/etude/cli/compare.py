@@ -13,7 +13,7 @@ from etude.cli.watch import watch
 from etude.comparison import FEWEST
 from etude.config import TrainConfig, load_config
 from etude.errors import DataError
-from etude.measure.compare import acompare_skills, need_untrained
+from etude.measure.compare import Asked, compared, lines_chosen_by, need_untrained
 from etude.records import MEANS
 from etude.records.answer import Remark
 from etude.records.summary import Comparison, Flip, ShipVerdict, seen_before, target_rows
@@ -34,10 +34,13 @@ def run(args: argparse.Namespace) -> int:
         for arm in (a, b):
             need_untrained(arm.label, trained=bool(arm.step) or has_provenance(Path(arm.label)))
     config = settings_for(args, a.run or b.run)
+    places = [Path(arm.label if arm.run is None else arm.run.path) for arm in (a, b) if arm.step != 0]
+    margin = args.margin - args.allow_loss  # one of them is 0
+    chosen_by = frozenset[str]().union(*map(lines_chosen_by, places))
+    asked = Asked(args.split, args.trials, margin, not margin, chosen_by)
 
     async def work(given: Given) -> Comparison:
-        margin = args.margin - args.allow_loss  # one of them is 0
-        return await acompare_skills(config, a.skill, b.skill, args.split, args.trials, margin=margin, **given)
+        return await compared(config, (a.skill, b.skill), asked, given)
 
     result = watch(work, args.command)
     output.measured(result, _lines(result, a.label, b.label), as_json=args.json, simulated=result.simulated)

@@ -14,11 +14,13 @@ from etude.errors import ConfigError, SkillError
 from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
 from etude.measure.evaluate import need_trials
 from etude.records import Skill, Split, Task, digest
+from etude.records.provenance import Provenance
 from etude.records.summary import Comparison
 from etude.run_log import counted
 from etude.skill import Document, load_skill
-from etude.skill.folder import has_provenance
+from etude.skill.folder import PROVENANCE, has_provenance, place_of
 from etude.stages.shared.contest import ERROR
+from etude.store.views import read_view
 from etude.workbench import Given, Workbench, takes_given
 
 TRIALS = 3
@@ -55,19 +57,16 @@ async def acompare_skills(
             of a gain, only that a larger loss is excluded.
 
     Raises:
-        InputError: the split is empty, a skill was trained and the split is `all`, or
+        InputError: the split is empty, a skill was trained and the split is `all`, or on tasks of the test split, or
             something cannot be used as it is.
         StopRun: a budget is used up, an endpoint is dead, or attempts errored.
     """
-    if not -1 < margin < 1:
-        hint = "a gain in mean score, or as a negative number a loss, between -1 and 1"
-        raise ConfigError(f"margin = {margin!r} is out of range", hint=hint)
     if split == "all":
         for skill in (a, b):
             need_untrained(str(skill), trained=isinstance(skill, Path | str) and has_provenance(Path(skill)))
-    return await _compared(
-        config_of(config), (_loaded(a), _loaded(b)), _Asked(split, trials, margin, not margin), given
-    )
+    chosen = {task for one in (a, b) if isinstance(one, Path | str) for task in lines_chosen_by(Path(one))}
+    what = Asked(split, trials, margin, not margin, frozenset(chosen))
+    return await compared(config_of(config), (_loaded(a), _loaded(b)), what, given)
 
 
 compare_skills = seen(acompare_skills)
@@ -76,10 +75,10 @@ compare_skills = seen(acompare_skills)
 async def compare_alike(config: TrainConfig, a: Skill, b: Skill, trials: int, given: Given) -> Comparison:
     """As `acompare_skills` on validation tasks, with the verdict on tasks like these however few there are.
     Raises InputError, StopRun: as there."""
-    return await _compared(config, (a, b), _Asked("val", trials), given)
+    return await compared(config, (a, b), Asked("val", trials), given)
 
 
-class _Asked(NamedTuple):
+class Asked(NamedTuple):
     """What a comparison is to be made of."""
 
     split: Split | Literal["all"]
@@ -87,10 +86,16 @@ class _Asked(NamedTuple):
     margin: float = 0.0
     few: bool = False
     """Fewer than five tasks have a verdict on just these."""
+    chosen_by: frozenset[str] = frozenset()
+    """No test tasks, whatever the split is called."""
 
 
-async def _compared(config: TrainConfig, skills: tuple[Skill, Skill], what: _Asked, given: Given) -> Comparison:
-    split, trials, margin, few = what
+async def compared(config: TrainConfig, skills: tuple[Skill, Skill], what: Asked, given: Given) -> Comparison:
+    """As `acompare_skills`."""
+    split, trials, margin, few, chosen_by = what
+    if not -1 < margin < 1:
+        hint = "a gain in mean score, or as a negative number a loss, between -1 and 1"
+        raise ConfigError(f"margin = {margin!r} is out of range", hint=hint)
     given = {**given, "skill": next(filter(delivers, skills), skills[0])}
     # The workbench warns of repeated attempts by the settings, and other splits need no test tasks.
     count, named = (trials, trials) if isinstance(trials, int) else (len(trials), list(trials))
@@ -100,6 +105,11 @@ async def _compared(config: TrainConfig, skills: tuple[Skill, Skill], what: _Ask
         if split == "all":
             bench, split = _of_all_splits(bench), "test"
         tasks = bench.split(split)
+        if split == "test" and (known := [task.own_id for task in tasks if chosen_by & {task.id, task.own_id}]):
+            raise SkillError(
+                f"{len(known)} of {len(tasks)} tasks, as {known[0]!r}, have chosen lines of a skill that is compared",
+                hint="compare on tasks that no training has seen: those of the test split of its run, or new ones",
+            )
         stage = ATTEMPTING[split]
         if few and (told := what_few_show(config, tasks, count)) is not None:
             bench.emit(told)
@@ -120,6 +130,14 @@ def need_untrained(skill: str, *, trained: bool) -> None:
             f"skill {skill!r} was trained, and some of the tasks of all splits may have chosen its lines",
             hint="compare it on the test tasks, which no training sees",
         )
+
+
+def lines_chosen_by(skill: Path) -> frozenset[str]:
+    """Ids of the tasks by which lines of a skill were chosen, as far as that stands beside it, or in its run folder.
+    Raises DataError: it is damaged."""
+    made = read_view(place_of(skill) / PROVENANCE, Provenance)
+    edits = [edit for change in made.changes for edit in change.edits] if made is not None else []
+    return frozenset(task for edit in edits for task in (*edit.failures.values(), *edit.needed))
 
 
 def _of_all_splits(bench: Workbench) -> Workbench:
