@@ -15,7 +15,7 @@ from etude.skill.folder import best_skill
 from etude.skill.parts import as_trained
 from etude.store import RunView, read_run, run_names
 from etude.store.projections.runs import decisions, reached_limit
-from etude.store.views import JOURNAL, is_run, runs_in, text_of
+from etude.store.views import JOURNAL, is_run, runs_in, skill_text
 
 RUNS = Path(RUNS_FOLDER)
 NONE = "none"
@@ -158,4 +158,4 @@ def _base(run: RunView) -> Skill:
 
 
 def _read(run: RunView, name: str) -> str:
-    return text_of(Path(run.path) / name) or ""
+    return skill_text(Path(run.path) / name)

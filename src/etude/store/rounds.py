@@ -4,6 +4,7 @@ keeps, and a further round begins from the skill as it stands now."""
 from pathlib import Path
 
 from etude.config import TrainConfig
+from etude.errors import DataError
 from etude.records import Skill
 from etude.records.provenance import Provenance
 from etude.skill import load_skill
@@ -41,7 +42,10 @@ def next_round(config: TrainConfig) -> TrainConfig:
         number, made = number + 1, _numbered(config, number + 1)
         if not is_run(run_folder(made)):
             return config
-    summary = read_run(run_folder(made)).summary
+    try:
+        summary = read_run(run_folder(made)).summary
+    except DataError:
+        return made  # which writes again what is damaged
     if summary is None or summary.stopped:
         return made
     stands = load_skill(config.skill.path).hash

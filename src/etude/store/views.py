@@ -27,6 +27,7 @@ _TRAINED = ("config.yaml", "skills")
 """What a run writes at once. What measures skills only borrows its folder."""
 _BORROWED = ("evaluations", "comparisons", "audits", "pruned", "rechecks")
 
+_WRITTEN_AGAIN = "run `train` again with the same settings: it writes the file again, all answers are cached"
 T = TypeVar("T")
 
 
@@ -57,8 +58,6 @@ class UpdateView(Lenient):
     """`update.json` of a step or a slow update."""
 
     edits: tuple[AppliedEdit, ...] = ()
-    skipped: str = ""
-    """Why the step made no candidate, empty if it made one."""
 
 
 class UntestedView(Lenient):
@@ -268,10 +267,15 @@ def read_view(path: Path, kind: type[T] | TypeAdapter[T]) -> T | None:
     try:
         return (kind if isinstance(kind, TypeAdapter) else TypeAdapter(kind)).validate_json(data)
     except ValidationError as error:
-        raise DataError(
-            f"{str(path)!r} is damaged: {error.errors()[0]['msg']}",
-            hint="run `train` again with the same settings: it writes the file again, all answers are cached",
-        ) from None
+        raise DataError(f"{str(path)!r} is damaged: {error.errors()[0]['msg']}", hint=_WRITTEN_AGAIN) from None
+
+
+def skill_text(path: Path) -> str:
+    """The skill that a file of a run folder is. Raises DataError: it is gone, or is no text."""
+    try:
+        return path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{str(path)!r} cannot be read: {error}", hint=_WRITTEN_AGAIN) from None
 
 
 def text_of(path: Path) -> str | None:

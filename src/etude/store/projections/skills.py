@@ -7,7 +7,7 @@ from etude.records import Record, Skill, Standing
 from etude.records.provenance import Provenance, ProvenEdit, ProvenLine
 from etude.skill.diff import unified_diff
 from etude.skill.folder import PROVENANCE
-from etude.store.views import RunView, read_view, text_of
+from etude.store.views import RunView, read_view, skill_text
 
 _LEAST: tuple[Standing, ...] = ("proved", "trusted", "not tested")
 
@@ -97,7 +97,7 @@ def skill_names(path: Path) -> dict[str, str]:
             name = f"candidate of step {int(file.parent.name)}"
         else:
             name = f"after step {int(file.stem)}" if int(file.stem) else "initial"
-        found.setdefault(Skill(text=text_of(file) or "").hash, name)
+        found.setdefault(Skill(text=skill_text(file)).hash, name)
     return found
 
 
@@ -132,4 +132,4 @@ def _source(line: ProvenLine, place: str) -> str:
 
 
 def _text(run: RunView, step: int) -> str:
-    return text_of(Path(run.path) / f"skills/{step:04d}.md") or ""
+    return skill_text(Path(run.path) / f"skills/{step:04d}.md")
