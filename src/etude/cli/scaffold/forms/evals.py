@@ -95,7 +95,8 @@ def needing_the_skill(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
     that name another skill than most rows do, and a note on them. They tell when a skill is opened, not what it is
     worth. Raises DataError: no row is left."""
     own = _skill_of(rows)
-    quiet = [row for row in rows if _quiet(row.columns) or (own and own not in (_named(row.columns) or [own]))]
+    off = [_quiet(row.columns) or bool(own and own not in (_named(row.columns) or [own])) for row in rows]
+    quiet = [row for row, is_off in zip(rows, off, strict=True) if is_off]
     if not quiet:
         return list(rows), []
     if len(quiet) == len(rows):
@@ -103,7 +104,7 @@ def needing_the_skill(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
             f"{rows[0].place.partition(':')[0]}: each row asks that the skill is not used",
             hint="add requests that need the skill: the others show only when it is opened",
         )
-    rest = [row for row in rows if row not in quiet]
+    rest = [row for row, is_off in zip(rows, off, strict=True) if not is_off]
     some = "1 row asks" if len(quiet) == 1 else f"{len(quiet)} rows ask"
     return rest, [f"{some} that the skill is not used, as {quiet[0].place}: no task is made of them"]
 
@@ -111,7 +112,8 @@ def needing_the_skill(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
 def _quiet(row: Mapping[str, JsonValue]) -> bool:
     columns = {fold_name(name): value for name, value in row.items()}
     off = str(columns.get("should_trigger")).casefold() in ("false", "no", "0")  # in a table it is text
-    return off or str(columns.get("expected_skill", "absent")).casefold() in ("", "none", "null")
+    given = columns.get("expected_skill", "absent")
+    return off or all(name.casefold() in ("", "none", "null") for name in (_texts(given) if given else []))
 
 
 def _named(row: Mapping[str, JsonValue]) -> list[str]:
