@@ -27,6 +27,7 @@ from etude.sleep.state import Surroundings
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask, task_id
 from etude.sleep.transcripts.harvest import SessionQuery, harvest
+from etude.sleep.transcripts.sessions import Session, Turn
 from etude.sleep.transcripts.sources import sources_named
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.own_words import OwnWords
@@ -115,10 +116,21 @@ def heard_with(skill: Skill, around: Surroundings) -> list[str]:
     asked = SessionQuery(now=around.now(), scope=os.path.realpath(os.curdir))
     found = harvest(sources_named(()), None, asked, home=around.home, environ=around.environ).taken
     return [
-        "\n".join(f"- {cut_middle(' '.join(turn.prompt.split()), _HEARD_CHARS)}" for turn in one.turns[:_HEARD_TURNS])
+        "\n".join(f"- {cut_middle(' '.join(turn.prompt.split()), _HEARD_CHARS)}" for turn in turns[:_HEARD_TURNS])
         for one in reversed(found)
         if skill.name in [name.rpartition(":")[2] for name in one.skills]  # `plugin:skill` where a plugin brings it
+        and (turns := _since_opened(one, skill.name))
     ][:_HEARD]
+
+
+def _since_opened(session: Session, name: str) -> Sequence[Turn]:
+    """The turns from that on in which the skill was opened: those before it are about other matters. The last ones
+    where the session does not say in which."""
+    turns = session.turns
+    opened = (
+        n for n, turn in enumerate(turns) if name in " ".join([turn.prompt, *(t.arguments for t in turn.tools)])
+    )
+    return turns[next(opened, max(0, len(turns) - _HEARD_TURNS)) :]
 
 
 async def draft_tasks(
@@ -136,7 +148,14 @@ async def draft_tasks(
     parts: Given = {"env": lambda judge: NightEnvironment((), judge), "skill": Skill(text="Nothing to train.")}
     words, found = OwnWords([Task(id="skill", input=skill.text)]), Drafted([], Counter())
     kept: list[MinedTask] = []
+
+    async def known() -> tuple[str, ...]:
+        return tuple(heard)
+
     async with open_workbench(config, {**given, **parts}, claim=False) as bench:
+        # Sessions go on, perhaps this very one: what is asked again has to be asked the same.
+        key = {"stage": "heard", "skill": skill.hash}
+        heard = await bench.rollout.journal.once("decision", key, tuple[str, ...], known)
         for _ in range(most_calls(wanted)[0]):
             try:
                 replies = await _asked(bench.optimizer(), (skill.text, heard), min(_BATCH, wanted - len(kept)), kept)
