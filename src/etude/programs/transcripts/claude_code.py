@@ -86,7 +86,12 @@ def _by_program(record: dict[str, Any]) -> bool:
 def _plan(listener: Listener, record: dict[str, Any], plan: str) -> None:
     """A session that begins with the plan of an earlier one: only what the user remarked on it are words of the
     user."""
-    before, _, behind = "\n".join(texts(table(record.get("message")).get("content"))).partition(plan)
+    said, plan = (
+        text.replace("\r\n", "\n").strip()
+        for text in ("\n".join(texts(table(record.get("message")).get("content"))), plan)
+    )
+    before, found, behind = said.partition(plan)
+    before = before if found else ""  # nobody knows which of it is the plan
     remarks = behind.partition(_ON_PLAN)[2]
     _ask(listener, record, f"{before}{plan_of_agent(plan)}\n\n{remarks}".strip(), meanwhile=False)
 
