@@ -81,15 +81,20 @@ def statements(document: str) -> list[str]:
     """What a document says: each rule or paragraph, each line and sentence of it, also without the label in front. A
     label that limits or denies what follows is part of it, and so is such a heading, or a line above a list."""
     found: dict[str, None] = {}
-    heading = above = ""
+    headings: dict[int, str] = {}
+    """By level, what the headings limit that stand above."""
+    above = ""
     for text, _ in pieces(_TAKEN_OUT.sub("", document)):
         above = above if LIST_MARK.match(text) else ""
         lines = [bare(cell) for line in text.splitlines() for cell in (line.split("|") if "|" in line else [line])]
         whole, inner = " ".join(lines), _limit(lines[0])
         parts = (whole, lines[0], *(inner + line for line in lines[1:]), *_SENTENCE.split(whole))
-        found |= dict.fromkeys(heading + above + said for part in filter(None, parts) for said in _unlabelled(part))
-        if text.lstrip().startswith("#"):
-            heading = _limit(f"{whole.strip('# ')}:")
+        found |= dict.fromkeys(
+            "".join(headings.values()) + above + said for part in filter(None, parts) for said in _unlabelled(part)
+        )
+        if level := len(text.lstrip()) - len(text.lstrip().lstrip("#")):
+            headings = {each: said for each, said in headings.items() if each < level}
+            headings[level] = _limit(f"{whole.strip('# ')}:")
         elif whole.endswith(":"):
             above = _limit(whole)
     return list(found)

@@ -32,12 +32,18 @@ _OCCASION = (
     r"(?:demo|démo|meeting|presentation|présentation|presentación|präsentation|talk|workshop|interview|release|launch"
     r"|sprint|task|pr|pull request|ticket|session|freeze|réunion|reunión|riunione|besprechung|vortrag)"
 )
+_NAMES_MORE = (
+    r"(?!-|\s+(?:notes?|reviews?|plans?|planning|runs?|runner|branch(?:es)?|templates?|descriptions?|titles?|systems?"
+    r"|scripts?|trackers?|boards?|names?|numbers?|logs?|tokens?|cookies?|stor(?:e|age)|managers?|queues?)\b)"
+)
+"""Not behind an occasion: "for our release" is one, "for our release notes" is none."""
 ONCE = re.compile(
     r"\b(?:(?:today|tomorrow)(?!['’]s)|tonight|this (?:time|once|one|morning|afternoon|evening|week)"
     r"|(?:just|only) (?:this )?once|for now|right now|for the time being|temporarily|as an exception"
     r"|until (?:next|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day|i\b"
     r"|the (?:end|next|demo|release|launch|review|meeting))"
-    rf"|(?:(?:for|in|during) )?this {_OCCASION}|(?:for|during) (?:the|our|my|[\w]+['’]s) {_OCCASION}"
+    r"|for the (?:demo|meeting|presentation|talk|workshop|interview)"
+    rf"|(?:for|in|during) (?:this|the|our|my|[\w]+['’]s) {_OCCASION}\b{_NAMES_MORE}"
     rf"|heute|diesmal|dieses mal|fürs erste|vorerst|vorläufig|ausnahmsweise"
     rf"|für (?:die|das|den|diese[ns]?) {_OCCASION}"
     rf"|aujourd['’]hui|cette fois|pour (?:l['’]instant|le moment|(?:la|le|cette|ce) {_OCCASION})"

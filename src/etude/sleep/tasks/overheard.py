@@ -21,6 +21,11 @@ _SHORTEST_QUOTE = 4
 two."""
 _NEAR = 0.5
 """Likeness from which a text says what another one says, in other words."""
+_NOT = re.compile(
+    r"(?:\b(?:never|not|cannot|without|stop|avoid|nie|niemals|nicht|kein\w*|jamais|ne|nunca|no|mai|non)|n['’]t)"
+    r"(?:\s+\w+){0,2}\s+$"
+)
+"""At the end of what stands before a quote, in the same clause: "do not ever use tabs" does not say "use tabs"."""
 _PIECE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])\s*|(?:\\n|[\n\r\t<>{}\"])+")
 
 
@@ -29,7 +34,13 @@ def in_own_words(quote: str, turns: Iterable[Turn]) -> bool:
     lines and what stands between tags were pasted."""
     wanted = fold(quote)
     width = sum(1 + (east_asian_width(sign) in "FW") for sign in wanted)
-    return width >= _SHORTEST_QUOTE and any(wanted in fold(own_words(turn.prompt)) for turn in turns)
+    return width >= _SHORTEST_QUOTE and any(_affirmed(wanted, fold(own_words(turn.prompt))) for turn in turns)
+
+
+def _affirmed(wanted: str, said: str) -> bool:
+    """Whether words stand in what was said, and not behind a "not", which would make them the opposite."""
+    before = (said[: found.start()] for found in re.finditer(re.escape(wanted), said))
+    return any(_NOT.search(text) is None for text in before)
 
 
 def overheard(session: Session, texts: Iterable[str], shown: str, most: int) -> tuple[Quote, ...]:
