@@ -82,7 +82,7 @@ async def _raced(bench: Workbench, skills: Sequence[Skill], error: float) -> lis
 
 async def _unproven(bench: Workbench, state: TrainState, both: tuple[Evaluation, Evaluation], error: float) -> str:
     """Why the best skill is not handed out; empty where validation shows that it is better, or, where it points that
-    way but not clearly, these and training tasks in a fresh trial. Of few, validation tasks point nowhere."""
+    way but not clearly, these and training tasks in a fresh trial: of few tasks, all of them in several."""
     old, new = (_values(bench, each) for each in both)
     what, (shown, up) = "validation does not", _shown(bench, old, new, error)
     if shown and not _losing(bench, old, new, SUSPECTED):

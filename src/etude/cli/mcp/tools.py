@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 from etude import own_process
 from etude.cli.lookup import RUNS
 from etude.cli.runs import newest_first
+from etude.concurrency import in_thread
 from etude.config import load_config
 from etude.errors import EtudeError
 from etude.store.projections.cost import read_cost
@@ -115,7 +116,7 @@ class VerbRunner:
                 found["state"] = "failed or stopped" if one.process.returncode else "ended"
                 found |= _failure(one) if one.process.returncode else {}
         left = {what: most for what, most in self._left()._asdict().items() if most is not None}
-        runs = [line.model_dump(mode="json") for line in newest_first(RUNS)]
+        runs = [line.model_dump(mode="json") for line in await in_thread(newest_first, RUNS)]
         return {"training": found, "left": left, "runs": runs}
 
     def _run_folder(self, config: str, name: str) -> Path:
