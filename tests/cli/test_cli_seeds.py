@@ -73,3 +73,12 @@ def test_seeds_are_written_as_numbers_and_ranges(
 def test_one_seed_and_many_exclude_each_other(fresh_project: Path, capsys: Captured) -> None:
     assert main(["train", CONFIG, "--seeds", "1-2", "--train.seed", "3"]) == 2
     assert capsys.readouterr().err == ("error: --seeds and --train.seed both set the seed\nhint: give one of them\n")
+
+
+def test_a_stop_of_a_later_seed_says_which_ones_are_done(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["train", CONFIG, "--seeds", "3", *QUICK]) == 0
+    capsys.readouterr()
+    assert main(["train", CONFIG, "--seeds", "3,1,2", "--limits.calls", "1", *QUICK]) == 3
+    captured = capsys.readouterr()
+    assert captured.out.startswith("run demo-seed1:\n")
+    assert captured.err.splitlines()[-2] == "seed 1 stopped; done: 3; still to come: 2"

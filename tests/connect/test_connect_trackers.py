@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pytest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -10,7 +11,9 @@ from opentelemetry.trace import SpanKind, StatusCode
 from tracked_run import train
 
 from etude.connect import Ending, Point, TrackedRun, Tracker
+from etude.errors import BudgetStop
 from etude.events import CallFinished
+from etude.store.projections.log import Log
 from etude.testing import TrackerContract
 from etude.testing.tracker import ServiceContent
 from etude_annexes.trackers.opentelemetry import OpenTelemetry
@@ -129,3 +132,21 @@ def test_a_failed_request_is_a_span_with_an_error_and_no_key() -> None:
     assert attributes_of(call)["error.type"] == "_OTHER"
     assert "abcdefghij" not in call.to_json()
     assert {call.status.status_code, run.status.status_code} == {StatusCode.ERROR}
+
+
+def test_what_a_tracker_is_told_is_what_the_page_shows_also_of_a_resumed_run(tmp_path: Path) -> None:
+    service, epochs = Memory(), {"epochs": 3}
+    with pytest.raises(BudgetStop):
+        train(tmp_path, Remembering(service), train=epochs, limits={"calls": 22})
+    train(tmp_path, Remembering(service), train=epochs)
+    told = [each for each in service.runs[service.last] if isinstance(each, Point) and each.action]
+    log = Log(tmp_path / "run")
+    log.read()
+    shown = log.story.turns
+    assert len(shown) > 1
+    assert [(each.target_calls, each.step, each.action) for each in told] == [
+        (each.target_calls, each.step, each.action) for each in shown
+    ]
+    for name, field in {"score/validation": "current", "tasks/solved": "solved"}.items():
+        assert [each.values.get(name) for each in told] == [getattr(each, field) for each in shown]
+    assert [each.values["score/training"] for each in told] == [each.solved / each.tasks for each in shown]
