@@ -133,25 +133,26 @@ class HttpModel(ProviderModel):
         once more without, and so are later ones if that was it."""
         import httpx2
 
+        plain = self._bare  # another request may find it out while this one is under way
         try:
-            return await self._post(client, request, settings, key)
+            return await self._post(client, request, settings, key, plain=plain)
         except ServerError as error:
-            if self._bare or not self._is_about_opaque(error, request):
+            if plain or not self._is_about_opaque(error, request):
                 raise
-            self._bare = True
             try:
-                return await self._post(client, request, settings, key)
+                answer = await self._post(client, request, settings, key, plain=True)
             except (ServerError, httpx2.HTTPError):
-                self._bare = False
                 raise error from None
+            self._bare = True
+            return answer
 
     async def _post(
-        self, client: "httpx2.AsyncClient", request: ChatRequest, settings: ModelSection, key: str
+        self, client: "httpx2.AsyncClient", request: ChatRequest, settings: ModelSection, key: str, *, plain: bool
     ) -> bytes:
         import httpx2
 
-        body = self._format.write_request(self._model, bare(request) if self._bare else request, settings)
-        if self._bare:
+        body = self._format.write_request(self._model, bare(request) if plain else request, settings)
+        if plain:
             body.pop("include", None)  # thoughts that could be sent back, in Responses
         headers = httpx2.Headers(self._shown(key))
         if settings.send_seed and request.seed is not None and "seed" not in body:
