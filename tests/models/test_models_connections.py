@@ -3,7 +3,6 @@
 import asyncio
 from typing import Any
 
-import pytest
 from models_doubles import Heard, Server, http
 
 from etude.config import ModelSection

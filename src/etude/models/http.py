@@ -208,13 +208,17 @@ class HttpModel(ProviderModel):
             return refused
         if self._is_about_form(error, _form_of(request)):
             return RejectedRequest(text, failing=error.status >= 500)
-        path = urlsplit(self.endpoint).path
-        if error.status == 404 and not re.search(r"/v\d", path):
+        no_model = isinstance(known, RejectedRole) and known.no_model
+        below_version = re.search(r"/v\d", urlsplit(self.endpoint).path)
+        if error.status == 404 and no_model and not below_version and not self._names_model(error):
             below = f"{self.endpoint.rstrip('/')}/v1"
-            return RejectedRole(
-                text, hint=f"set base_url: {below}, where many servers have their interface; or {place}"
-            )
+            known.hint = f"set base_url: {below}, where many servers have their interface; or {place}"
         return known
+
+    def _names_model(self, error: ServerError) -> bool:
+        """Whether the server, which is then at this address, says that it has no such model."""
+        said = " ".join([error.message, *error.codes])
+        return re.search(rf"model|\b{re.escape(self._model)}(?!\w)", said, re.IGNORECASE) is not None
 
     def _is_about_form(self, error: ServerError, form: str) -> bool:
         """Whether the server fails because it does not know the form of the answer: it says so, or it failed before
