@@ -134,7 +134,7 @@ def _within(schema: Any) -> Any:
         return [_within(one) for one in cast(list[Any], schema)]
     if not isinstance(schema, dict):
         return schema
-    given = {("anyOf" if name == "oneOf" else name): value for name, value in cast(Data, schema).items()}
+    given: Data = {("anyOf" if name == "oneOf" else name): value for name, value in cast(Data, schema).items()}
     if "$ref" in given:
         given = {name: value for name, value in given.items() if name in ("$ref", "$defs")}
     elif "object" in (given.get("type") or ()):
