@@ -193,10 +193,24 @@ class HttpModel(ProviderModel):
                 timeout=timeout,
                 verify=certificates,
                 follow_redirects=True,
+                event_hooks={"request": [self._stay]},
             )
 
         self._clients = Clients(make)
         return self._clients
+
+    async def _stay(self, request: "httpx2.Request") -> None:
+        """Raises RejectedRole: a redirect leads to another server, which has no right to the key and the request."""
+        import httpx2
+
+        home, there = httpx2.URL(self._base_url), request.url
+        if (there.host, there.port) == (home.host, home.port) and there.scheme in (home.scheme, "https"):
+            return
+        address = self._quote(f"{there.scheme}://{there.netloc.decode()}{there.path}")
+        raise RejectedRole(
+            f"{self.endpoint} sends requests on to another server, {address}",
+            hint=f"set base_url: {address.removesuffix(self._format.path)}, where that is the server that is meant",
+        )
 
     def _refusal(self, error: ServerError, request: ChatRequest, sending: Sending) -> ModelError:
         text = self._quote(f"HTTP {error.status}: {error.message}")
