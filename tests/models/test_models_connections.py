@@ -1,6 +1,7 @@
 """What goes over the wire beside the request itself: repeats of several at once, redirects, signs of life."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from models_doubles import Heard, Server, http
 
 from etude.config import ModelSection
-from etude.errors import RejectedRole
+from etude.errors import RejectedRequest, RejectedRole
 from etude.models import build_model
 from etude.records import ChatRequest, Message, Opaque, TextPart, user
 
@@ -78,3 +79,51 @@ async def test_a_redirect_within_the_server_is_followed(server: Server):
     await model.aclose()
     assert [heard.path for heard in server.heard] == ["/v1/chat/completions", "/v2/chat/completions"]
     assert len({heard.headers["authorization"] for heard in server.heard}) == 1
+
+
+async def test_a_silent_connection_is_kept_alive(server: Server, monkeypatch: pytest.MonkeyPatch):
+    asked: set[Any] = set()
+    set_option = socket.socket.setsockopt
+
+    def setsockopt(self: socket.socket, *option: Any) -> None:
+        asked.add(option)
+        set_option(self, *option)
+
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.setattr(socket.socket, "setsockopt", setsockopt)
+    server.script = [ANSWER]
+    model = a_model(server)
+    await model.complete(HELLO)
+    await model.aclose()
+    assert (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1) in asked
+    assert any(level == socket.IPPROTO_TCP and value == 60 for level, _, value in asked)
+
+
+@pytest.mark.parametrize("variable", ["http_proxy", "all_proxy"])
+async def test_a_proxy_of_the_environment_is_used(server: Server, monkeypatch: pytest.MonkeyPatch, variable: str):
+    monkeypatch.setenv(variable, server.url)
+    server.script = [ANSWER]
+    model = a_model(server, base_url="http://no-such-host.invalid/v1")
+    assert (await model.complete(HELLO)).text == "x"
+    await model.aclose()
+    assert server.heard[0].path == "http://no-such-host.invalid/v1/chat/completions"
+
+
+async def test_a_redirect_to_nowhere_is_no_answer(server: Server):
+    for status in (300, 304, 307):
+        server.script = [http(status, {"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}]})]
+        model = a_model(server)
+        with pytest.raises(RejectedRequest, match=f"HTTP {status}"):
+            await model.complete(HELLO)
+        await model.aclose()
+
+
+async def test_the_version_of_messages_is_sent(server: Server):
+    server.script = [http(200, {"content": [{"type": "text", "text": "x"}], "stop_reason": "end_turn"})]
+    for headers in ({}, {"anthropic-version": "2023-06-01"}):
+        model = a_model(server, model="anthropic:m", headers=headers)
+        await model.complete(HELLO)
+        await model.aclose()
+    assert [heard.headers["anthropic-version"] for heard in server.heard] == ["2026-10-21", "2023-06-01"]

@@ -3,6 +3,7 @@
 import asyncio
 import math
 import re
+import socket
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -11,6 +12,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from etude.config import ModelSection
 from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 4.0
 """A connection that takes longer is given up, so that a dead address is known within 5 seconds."""
+_SIGNS_OF_LIFE = {"TCP_KEEPIDLE": 60, "TCP_KEEPALIVE": 60, "TCP_KEEPINTVL": 60, "TCP_KEEPCNT": 5}
+"""A connection is kept alive each 60 seconds, so that no router forgets it while a model thinks; a system has some of
+these names."""
 SEED_HEADER = "x-etude-seed"
 """Carries the seed where the interface has no field for it: the simulated endpoint reads it, other servers do not."""
 _ABOUT_FORM = re.compile(r"response_format|schema|grammar|tool|function", re.IGNORECASE)
@@ -159,7 +164,7 @@ class HttpModel(ProviderModel):
             headers[SEED_HEADER] = str(request.seed)
         headers.update(self._settings.headers)
         response = await client.post(self._format.path, content=dump(body), headers=headers)
-        if response.status_code >= 400:
+        if not response.is_success:
             raise _told(response)
         return response.content
 
@@ -184,6 +189,10 @@ class HttpModel(ProviderModel):
         timeout = httpx2.Timeout(limit, connect=min(CONNECT_SECONDS, limit))
         # Reading the certificates takes longer than all the rest of a client.
         certificates = httpx2.create_ssl_context()
+        proxied = not {"http", "https", "all"}.isdisjoint(getproxies())
+        alive = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+        names = {name: value for name, value in _SIGNS_OF_LIFE.items() if hasattr(socket, name)}
+        alive += [(socket.IPPROTO_TCP, getattr(socket, name), value) for name, value in names.items()]
 
         def make() -> httpx2.AsyncClient:
             return httpx2.AsyncClient(
@@ -192,6 +201,8 @@ class HttpModel(ProviderModel):
                 headers={"Content-Type": "application/json", "User-Agent": "etude"},
                 timeout=timeout,
                 verify=certificates,
+                # A transport of one's own goes past the proxies of the environment.
+                transport=None if proxied else httpx2.AsyncHTTPTransport(verify=certificates, socket_options=alive),
                 follow_redirects=True,
                 event_hooks={"request": [self._stay]},
             )
