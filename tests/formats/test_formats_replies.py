@@ -53,6 +53,7 @@ READ: list[tuple[Format, Any, dict[str, Any]]] = [
     (CHAT, streamed(chunk(content="x"), chunk("content_filter")), {"text": "x", "finish": "refusal"}),
     (CHAT, streamed(chunk("stop", content="x"), b"[DONE]", b"junk behind the end"), {"text": "x"}),
     (CHAT, streamed(chunk("stop", content=[{"type": "text", "text": "x"}])), {"text": "x"}),
+    (CHAT, b"event: error\n\n" + streamed(chunk("stop", content="x")), {"text": "x"}),
     (CHAT, streamed(OTHER, chunk("stop", content="x")), {"text": "x"}),
     (CHAT, streamed({"choices": [{"index": 0, "finish_reason": "stop"}]}), {"text": ""}),
     (CHAT, b": waiting\r\n\r\n" + streamed(chunk("stop", content="x")).replace(b"\n", b"\r\n"), {"text": "x"}),
