@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 from etude.config import ModelSection
 from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
@@ -183,6 +182,8 @@ class HttpModel(ProviderModel):
         """The clients of the running loop."""
         if self._clients is not None and self._clients.loop is asyncio.get_running_loop():
             return self._clients
+        from urllib.request import getproxies
+
         import httpx2
 
         limit = self._settings.timeout
