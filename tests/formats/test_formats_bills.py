@@ -61,6 +61,11 @@ def counted(bill: Any) -> tuple[int, int, int]:
         ({"inputTokens": 90, "outputTokens": 9, "totalTokens": 139}, (90, 49, 0)),
         ({"promptTokens": 90, "completionTokens": 9, "reasoningTokens": 40}, (90, 49, 0)),
         ({"prompt_tokens": 90, "completion_tokens": 9, "thoughts_token_count": 40}, (90, 49, 0)),
+        ({"prompt_tokens": 90, "promptTokens": 0, "completionTokens": 9, "completion_tokens": 0}, (90, 9, 0)),
+        (
+            {"prompt_tokens": 90, "prompt_tokens_details": {"cached_tokens": 70}, "promptTokensDetails": None},
+            (90, 0, 70),
+        ),
         ({"prompt_eval_count": 90, "eval_count": 9}, (90, 9, 0)),
         ({"tokens_evaluated": 90, "tokens_predicted": 9}, (90, 9, 0)),
         ({"input_tokens": 90, "generated_tokens": 9}, (90, 9, 0)),
@@ -117,6 +122,16 @@ def test_what_proxies_wrote_to_the_cache_is_known(bill: Any) -> None:
         ),
         ({"input_tokens": 10, "output_tokens": 3, "total_tokens": 513}, Usage(input_tokens=10, output_tokens=503)),
         ({"prompt_tokens": 10, "outputTokens": 3}, Usage(input_tokens=10, output_tokens=3)),
+        (
+            {"input_tokens": 100, "prompt_tokens": 1000, "cache_read_input_tokens": 900},
+            Usage(input_tokens=1000, cached_tokens=900),
+        ),
+        (
+            {"input_tokens": 0, "prompt_tokens": 900, "cache_read_input_tokens": 900},
+            Usage(input_tokens=900, cached_tokens=900),
+        ),
+        ({"input_tokens": 0, "prompt_tokens": 10}, Usage(input_tokens=10)),
+        ({"prompt_tokens": 100, "cache_read_input_tokens": 900}, Usage(input_tokens=1000, cached_tokens=900)),
         ({"total_tokens": 13}, Usage(output_tokens=13)),
         (
             {"input_tokens": 10, "output_tokens": 3, "output_tokens_details": {"thinking_tokens": 500}},
@@ -136,6 +151,7 @@ def test_the_bill_of_a_stream_never_shrinks() -> None:
         {"input_tokens": 9, "a": {"b": 4}},
         None,
         {"input_tokens": 0, "a": {"b": None}},
+        {"a": None},
         {"output_tokens": 3},
     ):
         bill = later(bill, more)

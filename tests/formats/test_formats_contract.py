@@ -26,7 +26,12 @@ from etude.records import (
 )
 
 FORMATS = pytest.mark.parametrize("form", [CHAT, RESPONSES, MESSAGES], ids=["chat", "responses", "messages"])
-SCHEMA: dict[str, Any] = {"type": "object", "properties": {"cmd": {"type": "string"}}, "required": ["cmd"]}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"cmd": {"type": "string"}},
+    "required": ["cmd"],
+    "additionalProperties": False,
+}
 SETTINGS = ModelSection(model="openai:m", stream=True)
 
 words = st.text(st.characters(blacklist_categories=["Cs"]), max_size=40)

@@ -34,8 +34,13 @@ def said(kind: str, text: str) -> Any:
     return {"type": "message", "role": "assistant", "content": [part]}
 
 
+def whole(finish: str | None = None, **message: Any) -> Any:
+    return {"choices": [{"index": 0, "message": message, "finish_reason": finish}]}
+
+
 TWO = [("1", "f", '{"a": 1}'), ("2", "g", '{"b": 2}')]
 PIECES = (call("f", '{"a"', "1"), call(None, ": 1}"), call("g", {"b": 2}, "2"), call(None, None), chunk("stop"))
+WHOLE_CALLS = [{"id": id, "function": {"name": name, "arguments": arguments}} for id, name, arguments in TWO]
 OTHER = {"choices": [{"index": 1, "delta": {"content": "no"}}]}
 CALLS = [
     {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "f", "arguments": '{"x": 1}'},
@@ -48,9 +53,21 @@ READ: list[tuple[Format, Any, dict[str, Any]]] = [
     (CHAT, streamed(chunk(content="x"), chunk("content_filter")), {"text": "x", "finish": "refusal"}),
     (CHAT, streamed(chunk("stop", content="x"), b"[DONE]", b"junk behind the end"), {"text": "x"}),
     (CHAT, streamed(chunk("stop", content=[{"type": "text", "text": "x"}])), {"text": "x"}),
+    (CHAT, b"event: error\n\n" + streamed(chunk("stop", content="x")), {"text": "x"}),
     (CHAT, streamed(OTHER, chunk("stop", content="x")), {"text": "x"}),
     (CHAT, streamed({"choices": [{"index": 0, "finish_reason": "stop"}]}), {"text": ""}),
     (CHAT, b": waiting\r\n\r\n" + streamed(chunk("stop", content="x")).replace(b"\n", b"\r\n"), {"text": "x"}),
+    (CHAT, streamed(whole(content="Hel"), whole("stop", content="lo")), {"text": "Hello"}),
+    (CHAT, streamed(whole(content="Hel"), chunk("stop", content="lo")), {"text": "Hello"}),
+    (CHAT, streamed(whole(content="ha"), whole(content="ha"), whole("stop", content="")), {"text": "haha"}),
+    (CHAT, streamed(chunk(content="Hello"), whole("stop", content="")), {"text": "Hello"}),
+    (CHAT, streamed(chunk(content="Hel"), chunk(content="lo"), whole("stop", content="Hello")), {"text": "Hello"}),
+    (CHAT, streamed(chunk(content="Hello"), whole(), whole("stop", content="Hello")), {"text": "Hello"}),
+    (CHAT, streamed(*PIECES[:4], whole("tool_calls", role="assistant")), {"calls": TWO}),
+    (CHAT, streamed(*PIECES[:4], whole("tool_calls", content="Hm.")), {"calls": TWO, "text": "Hm."}),
+    (CHAT, streamed(*PIECES[:2], whole("tool_calls", tool_calls=WHOLE_CALLS)), {"calls": TWO}),
+    (CHAT, streamed(chunk(refusal="No"), whole("stop", refusal="No.")), {"text": "No.", "finish": "refusal"}),
+    (CHAT, streamed(chunk(reasoning="7"), whole("stop", reasoning="")), {"text_in": "reasoning"}),
     (CHAT, completion(content=None, reasoning_content="It is 7."), {"text_in": "reasoning_content"}),
     (CHAT, completion(content="", reasoning="It is 7."), {"text_in": "reasoning"}),
     (CHAT, completion(content=" \n", reasoning_content="7", reasoning="7"), {"text_in": "reasoning_content"}),

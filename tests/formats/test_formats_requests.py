@@ -153,3 +153,31 @@ def test_limits_of_a_schema_become_words_of_its_descriptions_in_messages() -> No
         },
         "additionalProperties": False,
     }
+
+
+def test_a_schema_goes_to_messages_as_the_server_takes_it() -> None:
+    inner: Any = {"type": ["object", "null"], "properties": {"at": {"type": "string", "format": "date"}}}
+    body: Any = {
+        "type": "object",
+        "additionalProperties": True,
+        "properties": {
+            "some": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/inner", "description": "One."}},
+            "many": {"type": "array", "minItems": 2, "items": {"type": "object"}},
+            "like": {"type": "string", "format": "regex"},
+        },
+        "required": ["some"],
+        "$defs": {"inner": inner},
+    }
+    request = ChatRequest(messages=(user("x"),), response_schema=ResponseSchema(name="a", body=body))
+    closed = {"type": "object", "properties": {}, "additionalProperties": False}
+    assert written(MESSAGES, request)["output_config"]["format"]["schema"] == {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "some": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/inner"}},
+            "many": {"type": "array", "description": "{minItems: 2}", "items": closed},
+            "like": {"type": "string", "description": "{format: regex}"},
+        },
+        "required": ["some"],
+        "$defs": {"inner": {**inner, "additionalProperties": False}},
+    }

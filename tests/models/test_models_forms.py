@@ -104,7 +104,24 @@ async def test_an_address_without_v1_is_told_where_many_servers_have_their_inter
     server.script = [http(404, {"detail": "Not Found"})]
     error = await refused(server)
     assert isinstance(error, RejectedRole)
+    assert error.no_model
     assert str(error) == (
         f"HTTP 404: Not Found\nhint: set base_url: {server.url}/v1, where many servers have their interface; or "
         f"check the model name 'small' and the address {server.url}"
     )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"message": "Not here.", "code": "model_not_found"},
+        {"message": "The model does not exist."},
+        {"message": "small not found"},
+    ],
+)
+async def test_a_wrong_name_of_a_model_is_not_taken_for_a_wrong_address(server: Server, said: dict[str, str]):
+    server.url = server.url.removesuffix("/v1")
+    server.script = [http(404, {"error": said})]
+    error = await refused(server)
+    assert isinstance(error, RejectedRole)
+    assert (error.no_model, error.hint) == (True, f"check the model name 'small' and the address {server.url}")

@@ -65,7 +65,9 @@ def usage_of_anthropic(bill: object) -> Usage:
     read = _count(bill, "cache_read_input_tokens")
     parts = hour + _count(bill, "cache_creation.ephemeral_5m_input_tokens")
     written = max(_count(bill, "cache_creation_input_tokens"), parts)
-    asked = _count(bill, *_PROMPT) + read + written
+    asked, cache = _count(bill, *_PROMPT), read + written
+    # A count of the prompt beside `input_tokens` has the cache in it.
+    asked = max(asked, _count(bill, "input_tokens") + cache) if "input_tokens" in bill else asked + cache
     return Usage(
         input_tokens=asked,
         output_tokens=max(_said(bill), _count(bill, "total_tokens") - asked),
@@ -82,8 +84,12 @@ def _said(bill: Bill) -> int:
 
 
 def _named(found: object) -> Bill:
-    """The bill with its names spelled in one way: as `prompt_tokens` for `promptTokens` and `promptTokenCount`."""
-    return {_plain(name): _named(value) if as_bill(value) else value for name, value in as_bill(found).items()}
+    """The bill with its names spelled in one way: as `prompt_tokens` for `promptTokens` and `promptTokenCount`. Of
+    several spellings, the larger count is meant."""
+    bill: Bill = {}
+    for name, value in as_bill(found).items():
+        bill = later(bill, {_plain(name): _named(value) if as_bill(value) else value})
+    return bill
 
 
 def _plain(name: str) -> str:
@@ -102,7 +108,7 @@ def later(before: Bill, bill: object) -> Bill:
         known = found.get(name)
         if as_bill(value):
             found[name] = later(as_bill(known), value)
-        elif known is None or (_tokens(value) or 0) >= (_tokens(known) or 0):
+        elif known is None or (not as_bill(known) and (_tokens(value) or 0) >= (_tokens(known) or 0)):
             found[name] = value
     return found
 

@@ -103,6 +103,7 @@ def gathered(events: Sequence[dict[str, Any]]) -> Completion:
     end."""
     said = CompletionMessage()
     calls: dict[int, CompletionCall] = {}
+    whole_parts: set[str] = set()
     choice = CompletionChoice(message=said)
     whole = Completion(choices=[choice])
     for event in events:
@@ -114,6 +115,8 @@ def gathered(events: Sequence[dict[str, Any]]) -> Completion:
         for piece in chunk.choices or ():
             whole.usage = later(as_bill(whole.usage), piece.usage)
             if piece.index == 0:
+                if piece.delta is None and piece.message is not None:
+                    _replace(said, calls, piece.message, whole_parts)
                 _add(choice, said, calls, piece)
     if not has_ended(choice.finish_reason) and not choice.error:
         raise ValueError("a stream without an end")
@@ -122,15 +125,26 @@ def gathered(events: Sequence[dict[str, Any]]) -> Completion:
     return whole
 
 
+def _replace(
+    said: CompletionMessage, calls: dict[int, CompletionCall], message: CompletionMessage, seen: set[str]
+) -> None:
+    """Some servers end with the whole message: what it has takes the place of what came in deltas. Others send
+    messages as pieces: those continue the parts that messages were `seen` to have."""
+    parts = {name for name, value in message.raw.items() if value} - seen
+    seen |= parts
+    said.content = None if "content" in parts else said.content
+    said.refusal = None if "refusal" in parts else said.refusal
+    said.raw = {name: value for name, value in said.raw.items() if name not in parts}
+    if "tool_calls" in parts:
+        calls.clear()
+
+
 def _add(
     whole: CompletionChoice, said: CompletionMessage, calls: dict[int, CompletionCall], piece: CompletionChoice
 ) -> None:
-    """Add a piece of a stream to the choice, its message and its calls. Some servers end with the whole message."""
+    """Add a piece of a stream to the choice, its message and its calls."""
     whole.error = piece.error or whole.error
     whole.finish_reason = later_ending(whole.finish_reason, piece.finish_reason)
-    if piece.delta is None and piece.message is not None:
-        said.content, said.refusal, said.raw = None, None, {}
-        calls.clear()
     delta = piece.delta or piece.message or CompletionMessage()
     said.content = _continued(said.content, delta.content)
     said.refusal = (said.refusal or "") + (delta.refusal or "") or None

@@ -68,4 +68,6 @@ def read_events(body: bytes) -> list[dict[str, Any]]:
             told = cast(dict[str, Any], event)
             events.append({"error": told, **told} if named == b"error" else told)
             named = b""
+        elif not line:
+            named = b""  # an event without data says nothing
     return events

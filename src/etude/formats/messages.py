@@ -120,26 +120,37 @@ def write_request(model: str, request: ChatRequest, settings: ModelSection) -> D
     return merge(body, settings.extra_body)
 
 
-_TAKEN = {"$ref", "type", "enum", "const", "description", "title", "format", "required", "additionalProperties"}
+_TAKEN = {"$ref", "type", "enum", "const", "description", "title", "required", "additionalProperties"}
 _INNER = {"$defs", "properties", "items", "anyOf", "allOf"}
 """What a JSON schema may have at the server; further keys, as limits of numbers, become words of the description."""
+_FORMATS = ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"]
+_VALUES = {"minItems": [0, 1], "format": _FORMATS}
+"""And what it may have with these values only."""
 
 
 def _within(schema: Any) -> Any:
-    """The schema as the server takes it."""
+    """The schema as the server takes it: all objects are closed, and a reference has only `$defs` beside it."""
     if isinstance(schema, list):
         return [_within(one) for one in cast(list[Any], schema)]
     if not isinstance(schema, dict):
         return schema
-    given = {("anyOf" if name == "oneOf" else name): value for name, value in cast(Data, schema).items()}
-    made = {name: value for name, value in given.items() if name in _TAKEN}
+    given: Data = {("anyOf" if name == "oneOf" else name): value for name, value in cast(Data, schema).items()}
+    if "$ref" in given:
+        given = {name: value for name, value in given.items() if name in ("$ref", "$defs")}
+    elif "object" in (given.get("type") or ()):
+        given = {"properties": {}, **given, "additionalProperties": False}
+    made = {name: value for name, value in given.items() if _is_taken(name, value)}
     for name in _INNER & given.keys():
         of_names = name in ("$defs", "properties")
         made[name] = {key: _within(one) for key, one in given[name].items()} if of_names else _within(given[name])
-    if more := {name: value for name, value in given.items() if name not in _TAKEN | _INNER}:
+    if more := {name: value for name, value in given.items() if name not in made}:
         limits = ", ".join(f"{name}: {value}" for name, value in more.items())
         made["description"] = f"{made.get('description', '')} {{{limits}}}".strip()
     return made
+
+
+def _is_taken(name: str, value: Any) -> bool:
+    return name in _TAKEN or value in _VALUES.get(name, ())
 
 
 def _write_tool(tool: Tool) -> Data:

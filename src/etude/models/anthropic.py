@@ -10,6 +10,8 @@ from etude.models.keys import Key
 from etude.models.refused import PARAMETERS
 
 ANTHROPIC = "https://api.anthropic.com"
+VERSION = "2026-10-21"
+"""Of the interface; `headers` of the settings may name another."""
 
 
 class AnthropicModel(HttpModel):
@@ -33,4 +35,4 @@ class AnthropicModel(HttpModel):
             )
 
     def _shown(self, key: str) -> dict[str, str]:
-        return {"x-api-key": key, "anthropic-version": "2023-06-01"}
+        return {"x-api-key": key, "anthropic-version": VERSION}

@@ -3,6 +3,7 @@
 import asyncio
 import math
 import re
+import socket
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 4.0
 """A connection that takes longer is given up, so that a dead address is known within 5 seconds."""
+_SIGNS_OF_LIFE = {"TCP_KEEPIDLE": 60, "TCP_KEEPALIVE": 60, "TCP_KEEPINTVL": 60, "TCP_KEEPCNT": 5}
+"""A connection is kept alive each 60 seconds, so that no router forgets it while a model thinks; a system has some of
+these names."""
 SEED_HEADER = "x-etude-seed"
 """Carries the seed where the interface has no field for it: the simulated endpoint reads it, other servers do not."""
 _ABOUT_FORM = re.compile(r"response_format|schema|grammar|tool|function", re.IGNORECASE)
@@ -133,32 +137,33 @@ class HttpModel(ProviderModel):
         once more without, and so are later ones if that was it."""
         import httpx2
 
+        plain = self._bare  # another request may find it out while this one is under way
         try:
-            return await self._post(client, request, settings, key)
+            return await self._post(client, request, settings, key, plain=plain)
         except ServerError as error:
-            if self._bare or not self._is_about_opaque(error, request):
+            if plain or not self._is_about_opaque(error, request):
                 raise
-            self._bare = True
             try:
-                return await self._post(client, request, settings, key)
+                answer = await self._post(client, request, settings, key, plain=True)
             except (ServerError, httpx2.HTTPError):
-                self._bare = False
                 raise error from None
+            self._bare = True
+            return answer
 
     async def _post(
-        self, client: "httpx2.AsyncClient", request: ChatRequest, settings: ModelSection, key: str
+        self, client: "httpx2.AsyncClient", request: ChatRequest, settings: ModelSection, key: str, *, plain: bool
     ) -> bytes:
         import httpx2
 
-        body = self._format.write_request(self._model, bare(request) if self._bare else request, settings)
-        if self._bare:
+        body = self._format.write_request(self._model, bare(request) if plain else request, settings)
+        if plain:
             body.pop("include", None)  # thoughts that could be sent back, in Responses
         headers = httpx2.Headers(self._shown(key))
         if settings.send_seed and request.seed is not None and "seed" not in body:
             headers[SEED_HEADER] = str(request.seed)
         headers.update(self._settings.headers)
         response = await client.post(self._format.path, content=dump(body), headers=headers)
-        if response.status_code >= 400:
+        if not response.is_success:
             raise _told(response)
         return response.content
 
@@ -177,12 +182,18 @@ class HttpModel(ProviderModel):
         """The clients of the running loop."""
         if self._clients is not None and self._clients.loop is asyncio.get_running_loop():
             return self._clients
+        from urllib.request import getproxies
+
         import httpx2
 
         limit = self._settings.timeout
         timeout = httpx2.Timeout(limit, connect=min(CONNECT_SECONDS, limit))
         # Reading the certificates takes longer than all the rest of a client.
         certificates = httpx2.create_ssl_context()
+        proxied = not {"http", "https", "all"}.isdisjoint(getproxies())
+        alive = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+        names = {name: value for name, value in _SIGNS_OF_LIFE.items() if hasattr(socket, name)}
+        alive += [(socket.IPPROTO_TCP, getattr(socket, name), value) for name, value in names.items()]
 
         def make() -> httpx2.AsyncClient:
             return httpx2.AsyncClient(
@@ -191,11 +202,27 @@ class HttpModel(ProviderModel):
                 headers={"Content-Type": "application/json", "User-Agent": "etude"},
                 timeout=timeout,
                 verify=certificates,
+                # A transport of one's own goes past the proxies of the environment.
+                transport=None if proxied else httpx2.AsyncHTTPTransport(verify=certificates, socket_options=alive),
                 follow_redirects=True,
+                event_hooks={"request": [self._stay]},
             )
 
         self._clients = Clients(make)
         return self._clients
+
+    async def _stay(self, request: "httpx2.Request") -> None:
+        """Raises RejectedRole: a redirect leads to another server, which has no right to the key and the request."""
+        import httpx2
+
+        home, there = httpx2.URL(self._base_url), request.url
+        if (there.host, there.port) == (home.host, home.port) and there.scheme in (home.scheme, "https"):
+            return
+        address = self._quote(f"{there.scheme}://{there.netloc.decode()}{there.path}")
+        raise RejectedRole(
+            f"{self.endpoint} sends requests on to another server, {address}",
+            hint=f"set base_url: {address.removesuffix(self._format.path)}, where that is the server that is meant",
+        )
 
     def _refusal(self, error: ServerError, request: ChatRequest, sending: Sending) -> ModelError:
         text = self._quote(f"HTTP {error.status}: {error.message}")
@@ -207,13 +234,17 @@ class HttpModel(ProviderModel):
             return refused
         if self._is_about_form(error, _form_of(request)):
             return RejectedRequest(text, failing=error.status >= 500)
-        path = urlsplit(self.endpoint).path
-        if error.status == 404 and not re.search(r"/v\d", path):
+        no_model = isinstance(known, RejectedRole) and known.no_model
+        below_version = re.search(r"/v\d", urlsplit(self.endpoint).path)
+        if error.status == 404 and no_model and not below_version and not self._names_model(error):
             below = f"{self.endpoint.rstrip('/')}/v1"
-            return RejectedRole(
-                text, hint=f"set base_url: {below}, where many servers have their interface; or {place}"
-            )
+            known.hint = f"set base_url: {below}, where many servers have their interface; or {place}"
         return known
+
+    def _names_model(self, error: ServerError) -> bool:
+        """Whether the server, which is then at this address, says that it has no such model."""
+        said = " ".join([error.message, *error.codes])
+        return re.search(rf"model|\b{re.escape(self._model)}(?!\w)", said, re.IGNORECASE) is not None
 
     def _is_about_form(self, error: ServerError, form: str) -> bool:
         """Whether the server fails because it does not know the form of the answer: it says so, or it failed before
