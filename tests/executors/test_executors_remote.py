@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 from far_parts import SKILL, ProcessExecutor, TaskExecutor, echo, rollout_with, todo
 
-from etude.errors import BudgetStop, StopRun
+from etude.agents.verdict import ProgramFailed
+from etude.errors import BudgetStop, DataError, EtudeError, StopRun
 from etude.executors.local import LocalExecutor
 from etude.protocols import Executor
 from etude.records import Attempt
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 from etude.store.journal import SqliteJournal
 from etude.testing.executor import ExecutorContract
+from etude_annexes.workers import peer, travelling
 from rows import few
 
 
@@ -131,6 +133,46 @@ async def test_a_cancelled_attempt_ends_there_and_so_does_what_it_asks(tmp_path)
         assert ended.is_set()
         under_way.cancel()
         await asyncio.gather(under_way, return_exceptions=True)
+
+
+async def test_a_question_given_up_costs_no_other_attempt_its_worker(monkeypatch) -> None:
+    monkeypatch.setattr(peer, "STOP_SECONDS", 0.2)
+    told: list[str] = []
+
+    async def answer(name: str, text: str) -> str:
+        try:
+            await asyncio.sleep(0.6)
+        except asyncio.CancelledError:
+            await asyncio.sleep(1)  # what was paid for is still written down
+        return text
+
+    async with rollout_with(TaskExecutor(4, 1), answer, told=told) as rollout:
+        made = await attempts(rollout, "hurry a", "ask b", "ask c")
+    assert [attempt.trajectory.answer for attempt in made] == ["given up", "b", "c"]
+    assert told == []
+
+
+class LostWorker(DataError):
+    """Of a plugin, with the name of one of etude's own."""
+
+
+class Any(DataError):
+    """With the name of what is no error."""
+
+
+@pytest.mark.parametrize("kind", [LostWorker, Any, ProgramFailed, BudgetStop])
+def test_an_error_arrives_as_its_own_class(kind: type[EtudeError]) -> None:
+    error = kind("no", hint="yes")
+    arrived = travelling.read_error(json.loads(json.dumps(travelling.write_error(error))))
+    assert type(arrived) is kind
+    assert (vars(arrived), str(arrived)) == (vars(error), str(error))
+
+
+def test_an_error_that_is_not_known_here_arrives_as_the_nearest_class_that_is() -> None:
+    class Any(DataError):
+        pass
+
+    assert type(travelling.read_error(travelling.write_error(Any("no")))) is DataError
 
 
 async def test_time_in_boxes_counts_as_it_does_here() -> None:

@@ -312,6 +312,24 @@ def test_limits_have_ranges() -> None:
         Limits(seconds=0)
 
 
+@pytest.mark.parametrize(
+    ("box", "problem"),
+    [
+        ({"workspace": Path("/nowhere")}, "the folder '/nowhere' does not exist"),
+        ({"writable": (Path("/nowhere"),)}, "the folder '/nowhere' does not exist"),
+        ({"readable": (Path("/nowhere"),)}, "the path '/nowhere' does not exist"),
+        ({"network": "gateway", "port": 8080}, "network 'gateway' needs a socket"),
+        ({"network": "gateway", "socket": Path("/dev/null"), "port": 80}, "port '80' is not between 1024 and 65535"),
+    ],
+)
+async def test_a_box_that_cannot_be_made_is_an_error_and_no_result(way, box, problem, tmp_path) -> None:
+    place = Box(**{"workspace": tmp_path, **box})
+    with pytest.raises(ConfigError) as error:
+        await run(["true"], box=place, limits=GENEROUS, sandbox=way, env={"PATH": "/usr/bin:/bin"})
+    assert error.value.message == problem
+    assert error.value.hint
+
+
 async def test_the_whole_file_system_cannot_be_put_into_a_box(sandbox, tmp_path) -> None:
     with pytest.raises(ConfigError) as error, Workspace(tmp_path) as workspace:
         await play(sandbox, ["true"], workspace, readable=(Path("/"),))

@@ -1,5 +1,6 @@
 """What a program in the sandbox may see, and how much of everything it may use."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from etude.config.section_base import Section
+from etude.errors import ConfigError
 
 Network = Literal["none", "gateway", "host"]
 
@@ -84,3 +86,17 @@ class Box:
     places: Mapping[str, Path] = field(default_factory=dict[str, Path])
     """Writable folders that are found under another path inside, as in `{"/app": folder}`. Only a sandbox with
     `moves` can do that."""
+
+    def check(self) -> None:
+        """Raises ConfigError where a folder does not exist or the gateway is not described."""
+        for path in (self.workspace, *self.writable, *self.places.values()):
+            if not path.is_dir():
+                raise ConfigError(f"the folder '{path}' does not exist", hint="make it before the program starts")
+        for path in self.readable:
+            if not os.path.exists(path):
+                raise ConfigError(f"the path '{path}' does not exist", hint="leave it out, or correct it")
+        if self.network == "gateway":
+            if self.socket is None:
+                raise ConfigError("network 'gateway' needs a socket", hint="give the Unix socket of the gateway")
+            if not 1024 <= self.port <= 65535:
+                raise ConfigError(f"port '{self.port}' is not between 1024 and 65535", hint="choose a free port")

@@ -58,6 +58,7 @@ async def run(
     Raises ConfigError when the program or a folder does not exist, SandboxError when the run was disturbed from
     outside.
     """
+    box.check()
     sandbox.check(box)
     _check_program(argv, box, env, sandbox)
     began = time.monotonic()

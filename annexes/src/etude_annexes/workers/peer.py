@@ -54,9 +54,8 @@ class _Call:
 class Peer:
     """One end of a connection.
 
-    A call that is cancelled is cancelled on the other side as well, and so is what that side asked meanwhile; where
-    it does not end there, the connection does. `noted` hears notes: each belongs to the call in which it was sent,
-    and runs in the context of its caller.
+    A call that is cancelled is cancelled on the other side as well, and so is what that side asked meanwhile. `noted`
+    hears notes: each belongs to the call in which it was sent, and runs in the context of its caller.
     """
 
     def __init__(
@@ -68,6 +67,8 @@ class Peer:
     ) -> None:
         self.gone = False
         """The connection has ended."""
+        self.stuck = False
+        """A call that was cancelled has not ended on the other side: something keeps its event loop."""
         self.answering: dict[int, tuple[int, asyncio.Task[None]]] = {}
         """What the other side asks, by number: within which call, and who answers."""
         self._reader = reader
@@ -125,8 +126,7 @@ class Peer:
             self._send("stop", number)
             self._drop(number)
             await asyncio.wait({call.outcome}, timeout=STOP_SECONDS)
-            if not call.outcome.done():  # something keeps the event loop there
-                self.close()
+            self.stuck = self.stuck or not call.outcome.done()
         self._drop(number)
 
     def _drop(self, number: int) -> None:

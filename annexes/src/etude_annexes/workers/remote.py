@@ -128,6 +128,8 @@ class _Pool(Workplace):
         finally:
             worker.busy -= 1
             _LEASED.reset(token)
+            if worker.peer.stuck:
+                worker.peer.close()  # its seat ends it and starts another one
             self._give_back(rank, worker)
 
     def room(self) -> AbstractAsyncContextManager[object]:

@@ -45,7 +45,7 @@ _BESIDE_ASIAN = re.compile(
 _LABEL = r"[(\[]?(?<![\w'\u2019])(?P<label>[A-Za-z])(?![\w'\u2019]|\.\w|-\w)[)\]]?"
 _NOUN = r"(?:(?:the\s)?(?:option|choice|letter|answer)\s{0,2}[:#]?\s{0,2})?"
 _SURELY = r"(?:(?:clearly|indeed|therefore|thus|definitely|most\slikely|probably|then|also)\s)?"
-_IS = r"(?:is|ist|lautet|can\sonly\sbe|est|es|\u00e8|\u00e9|would\sbe|should\sbe|must\sbe|has\sto\sbe|will\sbe)"
+_IS = r"(?:is|ist|lautet|est|es|\u00e8|\u00e9|would\sbe|should\sbe|must\sbe|has\sto\sbe|will\sbe)"
 _IS_ASIAN = r"[\u662f\u4e3a\u70ba\u306f\uc740\ub294]"
 _ANSWER_IS = (
     r"(?:\b(?:answer|ans|l\u00f6sung|solution|choice|option|letter|correct|antwort|r[e\u00e9]ponse|respuesta|risposta|resposta"
@@ -55,19 +55,20 @@ _ANSWER_IS = (
     rf"\s{{0,3}}{_SURELY}(?:not\s[(]?[A-Z][)]?,?\s(?:but|rather)\s)?{_NOUN}{_LABEL}"
 )
 _IS_CORRECT = (
-    rf"{_LABEL}(?:\s?\([^()\n]{{1,80}}\))?\s{{1,3}}(?:seems|looks|was|were|{_IS})\s(?:(?:indeed|clearly|also|the|a|my|final|only)\s){{0,3}}"
+    rf"{_LABEL}(?:\s?\([^()\n]{{1,80}}\))?\s{{1,3}}(?:seems|looks|was|were|{_IS})\s(?:(?:indeed|clearly|also|the|a|(?<!was\s)my|final|only)\s){{0,3}}"
     r"(?:correct|right|best|true|proper|answer)\b(?!\s?\?)"
 )
 _STATED = tuple(
     re.compile(pattern, re.IGNORECASE | re.MULTILINE)
     for pattern in (
         _ANSWER_IS,
-        rf"\b(?:choos(?:e|ing)|chose|select(?:ing)?|pick(?:ing)?|go(?:ing)?\swith|went\swith|opt\sfor|say|guess(?:\sis)?)[:,]?\s{{1,3}}{_NOUN}{_LABEL}",
+        rf"\b(?:choos(?:e|ing)|chose|select(?:ing)?|pick(?:ing)?|go(?:ing)?\swith|opt\sfor|say|guess(?:\sis)?)(?::|(?<!say),)?\s{{1,3}}{_NOUN}{_LABEL}",
+        rf"\bi\swent\swith\s{_NOUN}{_LABEL}(?![^.;!?\n]{{0,60}}\bbut\b)",
         rf"(?<![\u4e0d\u522b])[\u9009\u9078]\u62e9?\s?:?\s?{_LABEL}",
         rf"\b(?:(?:it|that|this)\s{_IS}|it's|so|thus|hence|therefore|i\sthink)[,:]?\s{_SURELY}{_NOUN}{_LABEL}(?=\W{{0,5}}$)",
         _IS_CORRECT,
-        rf"{_LABEL}\s(?:remains|is\sleft)(?=\W*$)",
-        rf"\bcan\sonly\sbe\s{_NOUN}{_LABEL}",
+        rf"\b(?:it|that|this|answer)\scan\sonly\sbe\s{_NOUN}{_LABEL}(?!\s(?:if|when)\b)",
+        rf"(?:^|(?<=[.;:!?]\s)|(?<=\bonly\s)|(?<=\bso\s)){_NOUN}{_LABEL}\s(?:remains|is\sleft)(?=\W*$)",
     )
 )
 _NAMED = tuple(
@@ -90,8 +91,9 @@ _SAYS_NOTHING = re.compile(
 )
 _ALONE = re.compile(r"\W*(?P<said>(?:\w+ )?answer\W+)?(?P<label>[A-Za-z])\W*", re.IGNORECASE)
 _AT_START = re.compile(
-    r"\W{0,4}?(?:\((?P<round>[A-Za-z])\)|\[(?P<square>[A-Za-z])\]|(?P<bare>[A-Za-z])(?P<mark>[).:]|,(?=\s(?:because|since)\b)|(?=\s*$)))(?=\s|$)"
+    r"\W{0,4}?(?:\((?P<round>[A-Za-z])\)|\[(?P<square>[A-Za-z])\]|(?P<bare>[A-Za-z])(?P<mark>[).:]|,(?=\s(?:because|since)\b)))(?=\s|$)"
 )
+_FIRST_LINE = re.compile(r"\W{0,4}(?P<label>(?![AaIi]\s*\n[a-z])[A-Za-z])[^\S\n]*\n")
 
 
 class ChoiceOptions(Section):
@@ -183,6 +185,7 @@ class _Reading:
             self._alone,
             self._stated,
             self._whole_option,
+            self._first_line,
             self._starts,
             self._named,
             self._option,
@@ -226,6 +229,22 @@ class _Reading:
     def _whole_option(self) -> Iterator[str | None]:
         folded = fold(self.answer).rstrip(".")
         yield from (label for label, option in self.listed.items() if option == folded)
+
+    def _first_line(self) -> Iterator[str | None]:
+        """A label alone, where nothing behind it speaks for another one."""
+        found = _FIRST_LINE.match(self.text)
+        if found is None or not self._is_label(found) or self.taken_back >= found.end():
+            return
+        label, end = found["label"].upper(), found.end()
+        own = self.listed.get(label)
+        behind = fold(self.text[end:])
+        behind = behind.replace(own, "\0") if own else behind
+        others = (match for match in _LETTER.finditer(self.text, end) if self._is_label(match))
+        options = (re.search(EDGES % re.escape(option), behind) for option in self.listed.values() if option)
+        if all(match["label"] == label or self._denied(match) for match in others) and all(
+            option is None or DENIED_BEHIND.match(behind, option.end()) for option in options
+        ):
+            yield label
 
     def _starts(self) -> Iterator[str | None]:
         """Labels in front of lines of the first and the last paragraph; options that are only repeated are none."""
@@ -357,6 +376,7 @@ class _Reading:
         other = next((name for name in ("and", "next", "first", "beside", "maybe", "also") if found[name]), None)
         if other is None:
             return None
-        if DENIED_BEHIND.match(rest, found.end(other)) or ALL_DENIED.match(rest, found.end(other)):
+        apart = re.search(r"[.;(\n]", rest[: found.start(other)]) is not None  # `A, B and C are wrong` denies A, too
+        if DENIED_BEHIND.match(rest, found.end(other)) or (apart and ALL_DENIED.match(rest, found.end(other))):
             return label
         return None if found[other] in set(self.labels) - {label} else label

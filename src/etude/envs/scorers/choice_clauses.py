@@ -8,7 +8,7 @@ WORD = re.compile(
 """Behind `A` and `I`: they are words."""
 _TO_THE_LABEL = r"(?:(?!\b(?:but|so|and)\b)[^.,;:!?\n]){0,40}\Z"
 SUPPOSED_BEFORE = re.compile(
-    r"(?:\b(?:if(?!\si\s(?:had|have)\sto\b)|unless|whether|in\scase|(?:provided|given)\sthat|imagine|supposing|assuming)\b"
+    r"(?:\b(?:if|unless|whether|in\scase|(?:provided|given)\sthat|imagine|supposing|assuming)\b"
     rf"|(?<!\bi\s)\b(?:suppose|assume)\b|\blet['\u2019]?s\s(?:just\s)?say\b){_TO_THE_LABEL}"
     r"|\bif\s(?!i\shad\sto\b)[^.;!?\n]{1,60}\s(?:had|were)\s(?:(?!\b(?:but|so|hence|thus|therefore)\b)[^.;!?\n]){1,80}\Z",
     re.IGNORECASE,

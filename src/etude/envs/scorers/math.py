@@ -58,6 +58,11 @@ _SIGNS = tuple(
 """Units that are signs, which stand before or behind a number, or within a list."""
 _SIGN_OF = {"dollar": "$", "euro": "\u20ac"}
 _WORDS = re.compile(r"\\(?:text|math|operatorname|mbox|boldsymbol|bm)[a-z]*\s?\{([^{}]*)\}")
+_TIMES = (
+    r"(?<=[\w)}]) ?(?:\*|\\cdot(?![A-Za-z])|\\times(?![A-Za-z])) ?(?!\\frac|[eE] ?[-+\d]|[xX] ?\d)"
+    r"(?=[A-Za-z](?![A-Za-z\d])|sqrt|[(\\])"
+)
+"""A sign that may be left out: 2*x is 2x; but 5*\\frac{1}{2} is not 5\\frac{1}{2}, nor 5*e5 5e5."""
 _FORMS = tuple(
     (re.compile(pattern), form)
     for pattern, form in (
@@ -70,8 +75,8 @@ _FORMS = tuple(
         (r"\u221e|(?<![A-Za-z\\])infinity\b", r"\\infty "),
         ("\u00b1", r"\\pm "),
         (r"(?<![A-Za-z\\])(sin|cos|tan|ln|log|exp)(?![A-Za-z])", r"\\\1 "),
-        (r"(?<=[\w)}]) ?(?:\*|\\cdot(?![A-Za-z])|\\times(?![A-Za-z])) ?(?=[A-Za-z(\\])", ""),  # 2*x is 2x
-        (r"(?<![\w)}\]^ ]) ?\+(?=[\d\\])", ""),
+        (_TIMES, ""),
+        (r"(?:\A|(?<=[(\[{,;=<>*/-])) ?\+(?=[\d\\])", ""),
         (r"\u222a", r"\\cup "),
         (r"\u2229", r"\\cap "),
         (r"\u2208", r"\\in "),
@@ -101,6 +106,8 @@ _GREEK = {
     for letter in map(chr, range(0x391, 0x3CA))
     if (name := unicodedata.name(letter, "").rpartition(" ")[2].replace("LAMDA", "LAMBDA"))
 }
+_GREEK_LETTER = re.compile(r"(?<![\u0370-\u03ff])[\u0391-\u03a9\u03b1-\u03c9](?![\u0370-\u03ff])")
+"""By itself: those of a Greek word stay as they are."""
 _OPENS, _CLOSES = "([{\u2983", ")]}\u2984"
 
 
@@ -172,7 +179,7 @@ def _measured(result: str) -> tuple[str, frozenset[str]]:
 
 def _normal(text: str) -> str:
     text = _WORDS.sub(r"\1", _WORDS.sub(r"\1", text))
-    text = text.translate(_GREEK)
+    text = _GREEK_LETTER.sub(lambda found: found[0].translate(_GREEK), text)
     for pattern, form in _FORMS:
         text = pattern.sub(form, text)
     text = text.strip(";.")
