@@ -115,3 +115,11 @@ def test_before_anything_was_accepted_the_best_skill_is_the_initial_one(demo_pro
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     assert main(["diff", RUN]) == 0
     assert capsys.readouterr().out == "run demo: initial -> best (step 0)\n\nthe texts are equal\n"
+
+
+def test_a_skill_that_is_no_text_is_no_empty_skill(demo_project: Path, capsys: Captured) -> None:
+    file = Path(RUN, "skills/0001.md")
+    file.write_bytes(b"\xff\xfe")
+    for words in (["diff", RUN, "1"], ["verify", f"{RUN}:1", RUN], ["compare", f"{RUN}:1", f"{RUN}:initial"]):
+        assert main(words) in (1, 2)
+        assert f"{str(file)!r} cannot be read" in capsys.readouterr().err

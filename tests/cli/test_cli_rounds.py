@@ -1,5 +1,6 @@
 """A skill is trained where a program reads it, exported over itself, and trained again."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from etude.skill import load_skill
 
 Captured = pytest.CaptureFixture[str]
 SKILL = Path("skills/everyday-tasks")
+OF_A_CALL = {"cost": None, "folder": None}
+"""What a summary says of the call of `train` that wrote it."""
 
 
 @pytest.fixture
@@ -44,6 +47,15 @@ def test_each_round_that_is_exported_is_followed_by_a_further_one(exported: Path
     assert main(["export", "demo-3", "--to", "skills", "--force"]) == 0
     assert main(few) == 0  # the third one is resumed
     assert not Path("runs/demo-4").exists()
+
+
+def test_a_round_whose_summary_is_damaged_is_trained_to_its_end_again(exported: Path) -> None:
+    summary = exported / "summary.json"
+    whole = summary.read_text()
+    summary.write_text(whole.replace('"name"', '"nome"'))
+    assert main(["train"]) == 0
+    assert json.loads(summary.read_text()) | OF_A_CALL == json.loads(whole) | OF_A_CALL
+    assert not Path("runs/demo-2").exists()
 
 
 def test_a_run_keeps_the_skill_that_it_began_with(exported: Path) -> None:

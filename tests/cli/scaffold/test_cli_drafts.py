@@ -107,7 +107,9 @@ def test_what_users_typed_in_sessions_that_opened_the_skill_is_shown(sleeper: Sm
     told = [json.loads(line) for line in opened.read_text().splitlines()]
     typed = next(each["message"]["content"] for each in told if each["type"] == "user")
     shown = [{**each, "attributionSkill": f"plugin:{load_skill('small').name}"} for each in told]
-    opened.write_text("".join(f"{json.dumps(each)}\n" for each in shown).replace(typed, f"{typed} key {SECRET}"))
+    lunch = {**shown[0], "uuid": "u0", "type": "user", "message": {"role": "user", "content": "What is for lunch?"}}
+    lines = "".join(f"{json.dumps(each)}\n" for each in [lunch, *shown])
+    opened.write_text(lines.replace(typed, f"{typed}, as small does, key {SECRET}"))
     heard = heard_with(load_skill("small"), sleeper.around)
     assert len(heard) == 1
     model = ScriptedModel([said({"drafts": [asked("Add 4 and 5.", op="contains", arg="9")]})])
@@ -118,5 +120,15 @@ def test_what_users_typed_in_sessions_that_opened_the_skill_is_shown(sleeper: Sm
     (question,) = ("\n".join(message.text for message in request.messages) for request in model.requests)
     assert " ".join(typed.split())[:40] in question
     assert SECRET not in question
+    assert "lunch" not in question  # it was asked before the skill was opened
+    asyncio.run(  # the session went on meanwhile
+        draft_tasks(
+            settings_of("simulated:optimizer", sleeper.project),
+            load_skill("small"),
+            1,
+            {"optimizer": ScriptedModel([])},
+            [*heard, "- And this."],
+        )
+    )
     assert main([*INIT, "--make-tasks", "2", "--json"]) == 0
     assert "shows it what was typed in 1 session here that opened the skill" in capsys.readouterr().err

@@ -263,6 +263,9 @@ def test_a_folder_of_yaml_files_has_a_task_in_each(here: Path) -> None:
         {"expected_skill": "painter"},
         {"should_trigger": False},
         {"should_trigger": "FALSE"},
+        {"expected_skill": []},
+        {"expected_skill": [""]},
+        {"expected_skill": False},
         {"shouldTrigger": False},
     ],
 )
