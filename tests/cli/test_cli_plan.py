@@ -36,6 +36,7 @@ def test_limits_are_named_and_cap_the_calls(fresh_project: Path, capsys: Capture
     out = capsys.readouterr().out
     assert "\ntarget calls     500 " in out
     assert "\nlimits, for all of it together: $2.00, 500 calls\nunknown: the first calls will tell\n" in out
+    assert "\nas a rule 360 to 3,600 attempts, as simulated runs took; " in out  # of 60 and 60 tasks
 
 
 def test_nothing_is_sent_without_measure(fresh_project: Path, capsys: Captured, monkeypatch) -> None:
