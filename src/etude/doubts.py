@@ -122,7 +122,10 @@ class Doubts:
         head = f"of the first {len(self._seen)} training attempts"
         if state.accepted == 0 and not self._scored:
             what = f"none {head} scored above 0: rarely for want of a skill"
-            todo = "check the scorer and the form of the answers on this attempt, or take a stronger target"
+            todo = (
+                "check the scorer and the form of the answers on this attempt; take a scorer that gives partial "
+                "credit, since edits are proven one by one, or a stronger target"
+            )
             if 2 * self._cut >= len(self._seen):
                 what = f"none {head} scored above 0: the replies of {self._cut} were cut off at the token limit"
                 todo = "raise target.max_output_tokens (in a fork)"
