@@ -61,6 +61,15 @@ def test_two_tasks_accuse_nothing_however_often_they_fail() -> None:
     assert suspected(world.jury(told)) is None
 
 
+def test_tasks_that_one_target_loses_accuse_an_edit_however_many_another_one_solves() -> None:
+    world = World("Bad.", passes=never)
+    lost, solved = (
+        {f"{name}{n}@{target}": told for n in range(count)}
+        for name, count, target, told in (("b", 5, "one", "1+ 20- 21-"), ("o", 60, "two", "1+ 20+"))
+    )
+    assert removed(suspected(world.jury({**lost, **solved}))) == "Bad."
+
+
 @pytest.mark.parametrize(("repeats", "line"), [(True, ""), (False, "Bad.")])
 def test_a_single_failure_accuses_only_where_another_trial_tells_nothing_new(repeats: bool, line: str) -> None:
     world = World("Bad.", passes=never)
@@ -201,6 +210,19 @@ async def test_an_edit_that_another_target_needs_for_the_same_tasks_stays(needs:
     suspect = Suspect(jury.removals[0].edit, tuple(jury.tasks[name] for name in told))
     found = await accused(jury, suspect)
     assert found.proved is not needs
+
+
+async def test_an_edit_that_another_target_needs_for_few_of_the_tasks_goes() -> None:
+    def passes(task: str, text: str, trial: int) -> bool:
+        if task in ("b1@two", "b2@two"):
+            return "Mixed." in text
+        return not (task.endswith("@one") and "Mixed." in text)
+
+    told = {f"b{number}@one": BROKEN for number in range(1, 7)}
+    twins = {f"b{number}@two": "20+" for number in range(1, 7)}
+    jury = World("Mixed.", passes=passes).jury({**told, **twins}, others=40)
+    found = await accused(jury, Suspect(jury.removals[0].edit, tuple(jury.tasks[name] for name in told)))
+    assert found.proved
 
 
 @pytest.mark.parametrize(("tasks", "proved"), [(3, False), (8, True)])

@@ -6,13 +6,16 @@ one has to show itself, with it against without it: on the tasks that accuse it,
 """
 
 import random
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Container, Mapping, Sequence
+from itertools import islice
 from math import log
+from statistics import fmean
 from typing import NamedTuple
 
 from etude.concurrency import together
 from etude.records import Attempt, Edit, Task, TaskHistory
+from etude.records.tasks import once_each
 from etude.stages.shared.contest import REMOVAL, VETO, Bar, wealth
 from etude.stages.shared.jury import Jury, Removal, Suspect
 from etude.stages.shared.noise import Outcomes, PassSpread
@@ -75,9 +78,12 @@ def _lost(jury: Jury, entered: int) -> dict[str, int]:
 
 
 def _by_suspicion(jury: Jury, removals: Sequence[Removal], bar: float = _SUSPECTED) -> list[Removal]:
-    """Those that are suspected, the most suspected first."""
+    """Those that are suspected, the most suspected first: by one of several targets, as the others may gain by it."""
+    noise, of_target = jury.measure.noise, defaultdict[str, dict[str, TaskHistory]](dict)
+    for name, known in jury.history.items():
+        of_target[jury.tasks[name].target if name in jury.tasks else ""][name] = known
     steps = {one.entered for one in removals}
-    scores = {step: suspicion(step, jury.history, jury.measure.noise) for step in steps}
+    scores = {step: max((suspicion(step, some, noise) for some in of_target.values()), default=0.0) for step in steps}
     found = [one for one in removals if scores[one.entered] >= bar]
     return sorted(found, key=lambda one: (-scores[one.entered], -one.entered))
 
@@ -98,29 +104,32 @@ def suspicion(entered: int, history: Mapping[str, TaskHistory], noise: PassSprea
 
 
 async def judged(jury: Jury, edits: Sequence[Edit], accusers: Sequence[Task], *, but_own: bool = False) -> Harm:
-    """Whether tasks that accuse edits do better without them, and other tasks not clearly worse.
+    """Whether tasks that accuse edits do better without them, and other tasks not clearly worse. Of several targets
+    all attempt a task, and what counts is their mean: what one loses by another may need.
 
     Args:
         but_own: the tasks that accuse keep the edits that are about them (`Jury.others`).
     """
     race, veto = _Race(jury, edits), VETO._replace(won=VETO.won / min(2, len(edits)))
-    worse = await race.won(accusers, REMOVAL, but_own=but_own)
+    every = {each[0].own_id: each for each in once_each(jury.tasks.values())}
+    own = {task.own_id: every[task.own_id] for task in accusers}
+    worse = await race.won(list(own.values()), REMOVAL, but_own=but_own)
     told = race.told
-    for others in _others(jury, edits, accusers):
-        if worse and others:
-            worse = not await race.won(others, veto, -1)
-            told = f"{told}; {race.told}"
+    if worse and (others := _others(jury, edits, own)):
+        worse = not await race.won(others, veto, -1)
+        told = f"{told}; {race.told}"
     what = "an edit breaks" if len(edits) == 1 else f"{len(edits)} edits break"
     return Harm(worse, tuple(race.attempts), f"{what} tasks: {told}")
 
 
-def _others(jury: Jury, edits: Sequence[Edit], accusers: Sequence[Task]) -> tuple[list[Task], list[Task]]:
-    """The same tasks for other targets, which may need what one target loses by; and all others, in random order."""
-    names, own, known = {task.id for task in accusers}, {task.own_id for task in accusers}, jury.state.history
+def _others(jury: Jury, edits: Sequence[Edit], own: Container[str]) -> list[tuple[Task, ...]]:
+    """All other tasks, in random order."""
+    known = jury.state.history
     scored = [name for name in sorted(known) if known[name].seen or known[name].best_failed is not None]
-    left = [jury.tasks[name] for name in scored if name in jury.tasks and name not in names]
+    tasks = [jury.tasks[name] for name in scored if name in jury.tasks]
+    left = list(once_each(task for task in tasks if task.own_id not in own))
     random.Random(edits[0].id).shuffle(left)
-    return [task for task in left if task.own_id in own], [task for task in left if task.own_id not in own]
+    return left
 
 
 class _Race:
@@ -137,11 +146,12 @@ class _Race:
         """For people."""
         return f"{len(self.gains)} attempts score {sum(self.gains):+g} without"
 
-    async def won(self, tasks: Sequence[Task], bar: Bar, sign: int = 1, *, but_own: bool = False) -> bool:
-        """Whether tasks do better without the edits, or, for -1, with them; false as soon as that is unlikely."""
+    async def won(self, tasks: Sequence[Sequence[Task]], bar: Bar, sign: int = 1, *, but_own: bool = False) -> bool:
+        """Whether tasks, each for some targets, do better without the edits, or, for -1, with them; false as soon as
+        that is unlikely."""
         self.gains, self.but_own = [], but_own
-        pairs = [(task, turn) for turn in range(bar.most) for task in tasks if not turn or self.jury.repeats(task)]
-        pairs = pairs[: bar.most]
+        repeats = self.jury.repeats
+        pairs = [(each, n) for n in range(bar.most) for each in tasks if not n or all(map(repeats, each))][: bar.most]
         for start in range(0, len(pairs), _AT_ONCE):
             await self._attempted(pairs[start : start + _AT_ONCE])
             bets = log(wealth([sign * gain for gain in self.gains])[-1]) if self.gains else 0.0
@@ -156,11 +166,11 @@ class _Race:
                 return False
         return False
 
-    async def _attempted(self, pairs: Sequence[tuple[Task, int]]) -> None:
+    async def _attempted(self, pairs: Sequence[tuple[Sequence[Task], int]]) -> None:
         jury, state = self.jury, self.jury.state
         made = {name: known.trials for name, known in state.history.items() if known.skill == state.current.hash}
         planned: list[PlannedAttempt] = []
-        for task, turn in pairs:
+        for task, turn in ((task, turn) for each, turn in pairs for task in each):
             edits = [one.edit for one in jury.others(task)] if self.but_own else self.edits
             for skill in (jury.without([], task), jury.without(edits, task)):
                 # Attempts with the current skill go on; those with another may have been what named the edits.
@@ -169,6 +179,10 @@ class _Race:
         # Each side for itself: a task that has no score with either is one void of four, not two.
         arms = await together(jury.attempt(planned[side::2]) for side in (0, 1))
         self.attempts += [one for arm in arms for one in arm]
-        for before, after in zip(*arms, strict=True):
-            if before.score is not None and after.score is not None:
-                self.gains.append(jury.measure.value(after) - jury.measure.value(before))
+        gains = iter([self._gain(before, after) for before, after in zip(*arms, strict=True)])
+        scored = [[gain for gain in islice(gains, len(each)) if gain is not None] for each, _ in pairs]
+        self.gains += map(fmean, filter(None, scored))
+
+    def _gain(self, before: Attempt, after: Attempt) -> float | None:
+        value = self.jury.measure.value
+        return None if before.score is None or after.score is None else value(after) - value(before)

@@ -166,7 +166,10 @@ def deep_groups(
         passes = [attempt for attempt in same if attempt.solved]
         random.Random(seed).shuffle(failures)
         random.Random(seed + 1).shuffle(passes)
-        gained = _gained_first(passes, earlier)[:_CONTRASTS]
+        # What failed before comes first: what changed is what helped.
+        gained = sorted(passes, key=lambda one: one.task.id not in earlier or earlier[one.task.id].solved)[
+            :_CONTRASTS
+        ]
         for part in _chunks(spread(failures), size):
             before = [earlier[attempt.task.id] for attempt in part if attempt.task.id in earlier]
             lost = [attempt for attempt in before if attempt.solved]
@@ -179,11 +182,6 @@ def deep_groups(
         if not failures_only:
             successes += [_Group("reflect_successes", "successes", part) for part in _chunks(passes, size)]
     return [*groups, *successes]
-
-
-def _gained_first(passes: Sequence[Attempt], earlier: Mapping[str, Attempt]) -> list[Attempt]:
-    """Attempts whose task failed before go first: what changed is what helped."""
-    return sorted(passes, key=lambda a: a.task.id not in earlier or earlier[a.task.id].solved)
 
 
 async def _read(optimizer: Optimizer, group: _Group, context: Context, settings: ReflectSection) -> Reflection:

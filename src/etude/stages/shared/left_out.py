@@ -16,10 +16,7 @@ class LeftOut(Record):
 
 def names_one(edit: Edit, names: Iterable[str]) -> str:
     """Which of these tasks and attempts the edit names; empty when it names none."""
-    named = next((name for name in names if _is_telling(name) and name in edit.content), "")
+    # A bare number or word may stand in a statement for reasons of its own.
+    telling = (name for name in names if len(name) > 4 and not name.isdigit() and any(map(str.isdigit, name)))
+    named = next((name for name in telling if name in edit.content), "")
     return f"it names {named!r}" if named else ""
-
-
-def _is_telling(name: str) -> bool:
-    """Not a bare number or word, which a statement may hold for reasons of its own."""
-    return len(name) > 4 and any(letter.isdigit() for letter in name) and not name.isdigit()

@@ -13,10 +13,8 @@ def nearest_first(tasks: Sequence[Task], texts: Sequence[str]) -> list[Task]:
     words = {task.id: set(words_of(task.input)) for task in tasks}
     owners = Counter(word for own in words.values() for word in own)
     left, first = list(tasks), list[Task]()
-    for said in map(words_of, texts):
-        shared = [
-            (min((owners[word] for word in words[task.id].intersection(said)), default=len(tasks))) for task in left
-        ]
+    for said in (set(words_of(text)) for text in texts):
+        shared = [min((owners[word] for word in words[task.id] & said), default=len(tasks)) for task in left]
         if shared and min(shared) < len(tasks) / 2:
             first.append(left.pop(shared.index(min(shared))))
     return first + left

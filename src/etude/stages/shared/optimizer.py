@@ -11,7 +11,7 @@ from pydantic import model_validator
 from etude.errors import EtudeError, ModelError, OutageStop, RejectedRequest
 from etude.events import Event, Notice
 from etude.models.wrappers.fitting import fitted
-from etude.models.wrappers.schema import Schema, strict_schema
+from etude.models.wrappers.schema import strict_schema
 from etude.models.wrappers.structured import Structured
 from etude.prompts import Prompts
 from etude.records import Message, TextPart, system
@@ -20,6 +20,7 @@ from etude.stages.shared.render import Shared, fence
 from etude.store.journal import facts_noted
 
 F = TypeVar("F", bound="ReplyForm")
+_schema = lru_cache(maxsize=64)(strict_schema)
 
 
 class ReplyForm(Lenient):
@@ -33,11 +34,6 @@ class ReplyForm(Lenient):
     @classmethod
     def _fitted(cls, data: Any) -> Any:
         return fitted(cast(dict[str, Any], data), _schema(cls)) if isinstance(data, dict) else data
-
-
-@lru_cache(maxsize=64)
-def _schema(form: type[ReplyForm]) -> Schema:
-    return strict_schema(form)
 
 
 @dataclass(frozen=True)
