@@ -59,14 +59,14 @@ PARTS: Mapping[str, Set] = {
     "additions enter once they are likelier than not": [(proof, "ADDITION", Bar(0.0, ADDITION.lost, ADDITION.most))],
     "replacements as strictly as additions": [(proof, "REPLACEMENT", ADDITION)],
     "no doubt about an optimizer": [(evidence, "_doubt", lambda state: 0.0)],
-    "no sets of edits": [(proof._Proving, "_sets", _no_sets)],
+    "no sets of edits": [(proof._Proving, "_attribute", _no_sets)],
     "no solved tasks attempted with a new skill": [(evidence, "looked_back", _as_it_is)],
     "those tasks drawn by chance": [(undo, "_ABOUT", 0)],
     "tasks that keep failing are asked without lines that were refused": [(jury.Jury, "misses", _none_missed)],
     "no edit taken back by the history": [(evidence, "without_harm", _as_it_is)],
     "no lines left out of failing tasks": [(evidence, "without_hidden_harm", _as_it_is)],
     "no audit": [(evidence, "audited", _as_it_is)],
-    "no further training tasks at the hand-out": [(hand_out, "_MORE", 0)],
+    "no fresh attempts at the hand-out": [(hand_out, "_repeats", lambda *_: False)],
 }
 
 

@@ -41,6 +41,16 @@ def test_results_name_no_folder_and_no_host(path: Path) -> None:
     assert not re.search(r"(?<![\w.])/(?:home|root|work|tmp|usr|opt|Users)/|://|\b\d+\.\d+\.\d+\.\d+\b", text)
 
 
+def test_what_the_ablation_takes_away_is_still_there(monkeypatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import ablation
+
+    gone = [
+        (part, name) for part, rows in ablation.PARTS.items() for place, name, _ in rows if not hasattr(place, name)
+    ]
+    assert not gone
+
+
 def test_an_unknown_system_is_refused() -> None:
     assert "unknown system 'other'" in run("peers", "--systems", "other").stderr
 

@@ -102,6 +102,23 @@ def test_a_skill_that_is_not_shown_to_be_better_is_withheld(tmp_path, capsys, te
     assert json.loads((Path(summary.folder) / "summary.json").read_text())["withheld"] == summary.withheld
 
 
+class Memory(World):
+    """Only training tasks pass for the rule, and by luck the first attempt at each sixth validation task."""
+
+    def _attempt(self, request: ChatRequest) -> str | Exception:
+        answer, task = super()._attempt(request), request.messages[1].text
+        lucky = self.attempted[-1] == ("Val", "new") and self.validated("new") <= len(VAL)
+        return "<answer>yes</answer>" if lucky and int(task.rstrip(".").split()[1]) % 6 == 0 else answer
+
+
+def test_lines_that_only_fit_the_training_tasks_are_withheld(tmp_path) -> None:
+    world = Memory(general=0)
+    summary = run(tmp_path, world)
+    assert handed_out(summary) == INITIAL
+    assert summary.withheld_why.startswith("fresh attempts do not show that the skill of the search is better")
+    assert world.validated("new") == 5 * len(VAL)
+
+
 @pytest.mark.parametrize("calls", few([9, 14, 20, 30], 9, 20))
 def test_a_run_that_a_budget_stops_continues_to_the_same_end(tmp_path, calls: int) -> None:
     whole = run(tmp_path / "whole", World())

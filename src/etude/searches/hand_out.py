@@ -1,11 +1,12 @@
 """The hand-out: the skill of a search that does not steer by validation is shown to be better there, or not."""
 
 from collections.abc import Sequence
-from math import fsum
+from functools import reduce
+from math import ceil, fsum
 
 from etude.concurrency import together
 from etude.config import another_trial_tells
-from etude.records import Evaluation, Skill, TrainState
+from etude.records import Evaluation, Skill, Task, TrainState
 from etude.records.summary import ComparedTask
 from etude.run_log import RunLog, counted
 from etude.stages.evaluation import FRESH, best_of, by_task, evaluate, evaluate_race, shuffled
@@ -17,28 +18,29 @@ RIVALS = 5
 """Skills of earlier steps that the last one is compared with, at most. With draws of 60 validation tasks from six
 runs of a small real model, the skill chosen is worse than the best one of its run by .018 on average, with three by
 .038, and by .048 where the last one is taken; with all of them by .019, for a fifth more attempts."""
-_MORE = 40
-"""Training tasks that are attempted again where validation does not show a gain."""
+_MORE = 80
+"""Fresh attempts at validation tasks with each skill, about, where one at each points to a gain and does not show it.
+With training tasks instead, four of six skills were handed out whose lines had only memorized these."""
 _FEW, _TRIALS = 20, 3
 """With fewer training and validation tasks, only a gain of more than a half is mostly shown on tasks like them: so
 the skill has to be better on just these, in so many fresh attempts at each."""
-_RACE, _SAMPLE = 1 / 2, 1 / 4
-"""Shares of the error: of the race, which goes on where tasks are added, and of a fixed sample before and after
-that. In all `ERROR`: one in twenty skills that do nothing is handed out, at most."""
-MOST_MORE = 2 * max(_MORE, _FEW * _TRIALS)
-"""Attempts after those on validation tasks, at most, with both skills."""
+_HALF = 1 / 2
+"""Of the error: the race has one, and what follows it the other. In all `ERROR`: one in twenty skills that do nothing
+is handed out, at most."""
+MOST_MORE = 2 * max(_MORE + _MORE // 2, _FEW * _TRIALS)
+"""Fresh attempts with both skills, at most, and one more at each validation task."""
 
 
 async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
     """Score the best and the initial skill on validation tasks, until it is clear that the best one is better. Where
-    these do not show it, or one of several targets seems to lose, training tasks are attempted again; where it is the
-    same with these, the initial one is what the run hands out.
+    that does not show it, or one of several targets seems to lose, they are attempted again; where it is the same
+    then, the initial one is what the run hands out.
 
     Raises:
         VoidStop: more attempts are void than `limits.max_void_eval` allows.
     """
     state, compared = await _best_of_run(bench, log, state)
-    error = ERROR / compared  # any of these may seem better by chance
+    error = _HALF * ERROR / compared  # any of these may seem better by chance
     tasks = bench.tasks["val"]
     skills = [bench.skill] if state.best.hash == bench.skill.hash else [bench.skill, state.best]
     log.begin("validation", state.step, state.epoch, len(skills) * len(tasks))
@@ -74,43 +76,50 @@ async def _raced(bench: Workbench, skills: Sequence[Skill], error: float) -> lis
     tasks = shuffled(bench.tasks["val"], bench.config.train.seed)
     if tasks and len(skills) == 2 and len(bench.config.targets) < 2:
         both = (skills[0], skills[1])
-        return (
-            await evaluate_race(bench.rollout, both, tasks, "val", bench.config.gate, Claim(error=error * _RACE))
-        )[1]
+        return (await evaluate_race(bench.rollout, both, tasks, "val", bench.config.gate, Claim(error=error)))[1]
     return await together(evaluate(bench.rollout, skill, tasks, "val") for skill in skills)
 
 
 async def _unproven(bench: Workbench, state: TrainState, both: tuple[Evaluation, Evaluation], error: float) -> str:
     """Why the best skill is not handed out; empty where validation shows that it is better, or, where it points that
-    way but not clearly, these and training tasks in a fresh trial: of few tasks, all of them in several."""
+    way but not clearly, fresh attempts do: at validation tasks, and of few tasks at all of them."""
     old, new = (_values(bench, each) for each in both)
-    what, (shown, up) = "validation does not", _shown(bench, old, new, error)
+    before, after = _both(bench, old, new)
+    gains, what = [b - a for a, b in zip(before, after, strict=True)], "validation does not"
+    shown = raced(gains, Claim(error=error))[0] == "ship"
     if shown and not _losing(bench, old, new, SUSPECTED):
         return ""
-    if len(bench.tasks["val"]) + len(bench.tasks["train"]) < _FEW:
-        fresh = await together(_fresh(bench, skill) for skill in (bench.skill, state.best))
+    few = len(bench.tasks["val"]) + len(bench.tasks["train"]) < _FEW
+    if few or (sum(gains) > 0 and _repeats(bench, bench.tasks["val"])):
+        fresh = await together(_fresh(bench, skill, few=few) for skill in (bench.skill, state.best))
         old, new = (_values(bench, each) for each in fresh)
-        shown = exchanged(_tried(bench, *fresh), strict=False, error=error * _SAMPLE).verdict == "ship"
-        what = "fresh attempts do not"
-    elif up:
-        tasks = shuffled(bench.tasks["train"], bench.config.train.seed)
-        skills, trial = (bench.skill, state.best), range(FRESH, FRESH + 1)
-        more = await together(
-            evaluate(bench.rollout, skill, tasks[:_MORE], "train", trials=trial) for skill in skills
-        )
-        old, new = old | _values(bench, more[0]), new | _values(bench, more[1])
-        shown, what = _shown(bench, old, new, error)[0], "validation and training tasks do not"
-    why = "" if shown else f"{what} show that the skill of the search is better ({_change(*_both(bench, old, new))})"
-    return _losing(bench, old, new, ERROR) or why
+        written_from = set[str]() if few else {task.id for task in bench.tasks["train"]}
+        tried = [one for one in _tried(bench, *fresh) if one.task not in written_from]
+        # A skill that does nothing was not chosen by these, of however many.
+        better = exchanged(tried, strict=False, error=_HALF * ERROR).verdict == "ship"
+        shown, what = better or (shown and not few), "fresh attempts do not"
+    elif gains and not shown:
+        shown = decide(before, after, error=error).verdict == "ship"
+    why = f"{what} show that the skill of the search is better ({_change(*_both(bench, old, new))})"
+    return _losing(bench, old, new, ERROR) or ("" if shown else why)
 
 
-async def _fresh(bench: Workbench, skill: Skill) -> Evaluation:
-    """New attempts at training and validation tasks."""
-    train, val = bench.tasks["train"], bench.tasks["val"]
-    tells = all(another_trial_tells(bench.config, task) for task in (*train, *val))
-    trials = range(FRESH, FRESH + (_TRIALS if tells else 1))
-    made = await evaluate(bench.rollout, skill, train, "train", trials=trials)
-    return made.plus(await evaluate(bench.rollout, skill, val, "val", trials=trials)) if val else made
+async def _fresh(bench: Workbench, skill: Skill, *, few: bool) -> Evaluation:
+    """New attempts at validation tasks; of few tasks at all of them. Of several targets one may lose by training
+    tasks as well: only what is gained there may be what lines were written from."""
+    val, train = bench.tasks["val"], shuffled(bench.tasks["train"], bench.config.train.seed)[: _MORE // 2]
+    made: list[Evaluation] = []
+    if few or len(bench.config.targets) > 1:
+        trials = _TRIALS if few and _repeats(bench, train) else 1
+        made.append(await evaluate(bench.rollout, skill, train, "train", trials=range(FRESH, FRESH + trials)))
+    if val:
+        trials = (_TRIALS if few else ceil(_MORE / len(val))) if _repeats(bench, val) else 1
+        made.append(await evaluate(bench.rollout, skill, val, "val", trials=range(FRESH, FRESH + trials)))
+    return reduce(Evaluation.plus, made)
+
+
+def _repeats(bench: Workbench, tasks: Sequence[Task]) -> bool:
+    return all(another_trial_tells(bench.config, task) for task in tasks)
 
 
 def _tried(bench: Workbench, old: Evaluation, new: Evaluation) -> list[ComparedTask]:
@@ -128,14 +137,6 @@ def _losing(bench: Workbench, old: dict[str, float], new: dict[str, float], erro
     if loss is None:
         return ""
     return f"{loss.target} seems to do worse with the skill of the search ({_change(loss.before, loss.after)})"
-
-
-def _shown(bench: Workbench, old: dict[str, float], new: dict[str, float], error: float) -> tuple[bool, bool]:
-    """Whether it is clear that the new values are higher, and whether they are."""
-    before, after = _both(bench, old, new)
-    won = raced([b - a for a, b in zip(before, after, strict=True)], Claim(error=error * _RACE))[0] == "ship"
-    shown = won or (bool(before) and decide(before, after, error=error * _SAMPLE).verdict == "ship")
-    return shown, sum(after) > sum(before)
 
 
 def _both(bench: Workbench, old: dict[str, float], new: dict[str, float]) -> tuple[list[float], list[float]]:

@@ -10,7 +10,7 @@ There are six kinds, by what the claim is about and who chose the tasks.
 | bets | the same | that other tasks do better with them, to keep them all the same: `VETO` | one in nine, or three |
 | race | hand-out, recheck | the skill, that it is better on tasks like these, drawn by chance | `ERROR` |
 | elimination | hand-out, of skills of a run | an earlier one, that it scores more than the last one | one in two |
-| exchange | a night, hand-out of few tasks | the document, that it is better on these very tasks | `ERROR` |
+| exchange | a night, hand-out | the document, that it is better on these very tasks | `ERROR` |
 | fixed sample | the test, `compare` | the second skill, that it is better on tasks like these | `ERROR` |
 | fixed sample | the loss of a target | the target, that it loses: to reject a candidate | `SUSPECTED` |
 | fixed sample | the same | the same: to withhold a skill, to say `do not ship` | `ERROR` |
@@ -22,8 +22,8 @@ with bars of its own (`measure.pruning.sieve`); the comparison at its end is a f
 The first three look after each attempt, stop as soon as it is clear, and give the verdict of the shortest deciding
 prefix of a fixed order. An elimination is between skills of which training tasks say that an earlier one may be
 better; equal ones may change places, which costs nothing. An exchange looks once before its end. A fixed sample is
-attempted whole. The hand-out takes this, too, where a race has not decided: its race and its two fixed samples share
-`ERROR`. A removal may be of several edits at once, and is then sure of all of them together only.
+attempted whole. Where the race of the hand-out has not decided, an exchange of fresh attempts follows: each has half
+of `ERROR`. A removal may be of several edits at once, and is then sure of all of them together only.
 """
 
 import math
