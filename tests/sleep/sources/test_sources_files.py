@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -219,6 +220,38 @@ def test_a_session_of_gemini_goes_by_its_id_or_its_file_and_one_of_an_old_versio
     old = {"sessionId": ID, "kind": "main", "messages": [user("a", "Hello")]}
     path.rename(path.with_name("session-1.json")).write_text(json.dumps(old))
     assert reading_of("gemini-cli", tmp_path).skipped == {"of an old version": 1}
+
+
+TYPED = {
+    "gemini-cli": ".gemini/tmp/demo/logs.json",
+    "qwen-code": f".qwen/tmp/{sha256(PROJECT.encode()).hexdigest()}/logs.json",
+}
+
+
+@pytest.mark.parametrize(
+    ("typed", "scripted"),
+    [
+        (None, False),
+        ([], True),
+        ([{"sessionId": OTHER, "type": "user", "message": f'x "sessionId": "{ID}"'}], True),
+        ([{"sessionId": OTHER, "message": "x"}, {"sessionId": ID, "message": "Hello"}], False),
+        ("broken", False),
+    ],
+)
+@pytest.mark.parametrize("program", TYPED)
+def test_a_session_of_which_nothing_was_typed_at_the_terminal_was_told_by_a_script(
+    tmp_path: Path, program: str, typed: object, scripted: bool
+) -> None:
+    begins = {"sessionId": ID, "projectHash": "x", "kind": "main"}
+    records = [begins, user("a", "Hello")] if program == "gemini-cli" else [part("user", "Hello", cwd=PROJECT)]
+    put(program, tmp_path, records)
+    if typed is not None:
+        file = tmp_path / TYPED[program]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("[{" if typed == "broken" else json.dumps(typed, indent=2))
+    session = reading_of(program, tmp_path).session
+    assert session is not None
+    assert [turn.scripted for turn in session.turns] == [scripted]
 
 
 META = {"type": "session_meta", "payload": {"id": ID, "cwd": PROJECT, "git": {"branch": "topic"}}}

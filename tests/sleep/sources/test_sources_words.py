@@ -314,6 +314,15 @@ def test_branches_that_the_user_left_are_taken_back(name: str) -> None:
 
 # --- who said it
 
+ALONE = "You are the GitHub Copilot CLI. You are running in non-interactive mode and have no way to ask."
+
+
+def copilot_asks(prompt: str, instructions: str = "") -> list[Record]:
+    told = [{"type": "system.message", "data": {"role": "system", "content": instructions}}] if instructions else []
+    answered = {"type": "assistant.message", "data": {"content": "Done."}}
+    return [{"type": "user.message", "data": {"content": prompt}}, *told, answered]
+
+
 SCRIPTS: dict[str, tuple[Any, list[Record], bool]] = {
     "claude at the keyboard": (claude_code.tell, [user(ASK, entrypoint="cli", promptSource="typed")], False),
     "claude in an editor": (claude_code.tell, [user(ASK, entrypoint="claude-vscode")], False),
@@ -328,6 +337,9 @@ SCRIPTS: dict[str, tuple[Any, list[Record], bool]] = {
         True,
     ),
     "codex exec": (codex.tell, [{"type": "session_meta", "payload": {"source": "exec"}}, *codex_asks("x", "")], True),
+    "copilot at the keyboard": (copilot_cli.tell, [*copilot_asks(ASK, "You are an interactive tool.")], False),
+    "copilot -p": (copilot_cli.tell, [*copilot_asks(ASK, ALONE)], True),
+    "copilot, gone on with by a script": (copilot_cli.tell, [*copilot_asks(ASK, ALONE), *copilot_asks(ASK)], True),
 }
 
 
@@ -336,7 +348,15 @@ def test_what_a_script_said_is_told_from_what_a_person_typed(name: str) -> None:
     tell, records, scripted = SCRIPTS[name]
     session = read(tell, records).session
     assert session is not None
-    assert session.turns[0].scripted is scripted
+    assert {turn.scripted for turn in session.turns} == {scripted}
+
+
+def test_instructions_of_copilot_count_from_the_prompt_on_that_they_follow() -> None:
+    records = [*copilot_asks("Tea."), *copilot_asks("Milk.", ALONE), *copilot_asks("Salt.")]
+    records += copilot_asks("Cocoa.", "You are an interactive tool.")
+    session = read(copilot_cli.tell, records).session
+    assert session is not None
+    assert [turn.prompt for turn in session.turns if turn.scripted] == ["Milk.", "Salt."]
 
 
 @pytest.mark.parametrize(("pictures", "ends"), [(1, "\n"), (3, "")])
