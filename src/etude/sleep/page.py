@@ -9,6 +9,7 @@ from typing import Literal
 
 from etude.envs.splits import fold
 from etude.errors import DataError, InputError
+from etude.readable import counted
 from etude.records import Record
 from etude.skill import Document, token_count
 from etude.sleep.adoption.adopt import RULES, Receipt, receipts
@@ -156,7 +157,7 @@ def rule_lines(
     asked = {quote.session.name for quote in behind.quotes}
     if asked and behind.overheard is None:
         many = max(sessions, len(asked))
-        often = f"in {f'{len(asked)} of ' if sessions >= len(asked) else ''}{many} session{'s' if many > 1 else ''}"
+        often = f"in {f'{len(asked)} of ' if sessions >= len(asked) else ''}{counted(many, 'session')}"
         yield f"You asked for it {often}: " + ", ".join(_words(behind.quotes))
     yield from _concerns(rule)
     trial = behind.trial

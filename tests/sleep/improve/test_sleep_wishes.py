@@ -47,8 +47,8 @@ async def test_the_later_of_two_wishes_counts_however_they_are_named(named: tupl
     found, shown = await sorted_out(heard, {"wishes": wishes, "contradict": contradict})
     assert list(found.wishes) == [SPACES]
     first, second = (line for line in shown.splitlines() if line.startswith(("q1:", "q2:")))
-    assert first == f'q1: "{TABS}", said in 1 sessions, last on 2026-11-23 (a wish: {TABS})'
-    assert second == f'q2: "{SPACES}", said in 1 sessions, last on 2026-11-25 (a wish: {SPACES})'
+    assert first == f'q1: "{TABS}", said in 1 session, last on 2026-11-23 (a wish: {TABS})'
+    assert second == f'q2: "{SPACES}", said in 1 session, last on 2026-11-25 (a wish: {SPACES})'
 
 
 async def test_what_was_said_again_after_all_is_the_later_one() -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
@@ -30,6 +31,7 @@ from test_sources_read import (
     user,
 )
 
+from etude.sleep.transcripts.harvest import SessionQuery, harvest
 from etude.sleep.transcripts.sessions import Reading, Turn
 from etude.sleep.transcripts.sources import Source, source_of
 from etude.testing.source import ID, OTHER, PROJECT, SourceContract, dated
@@ -270,8 +272,10 @@ def test_a_session_that_is_packed_is_named_and_read_once_it_is_unpacked_beside(t
     path = put("codex", tmp_path, [META, ASKED])
     packed = path.rename(f"{path}.zst")
     reading = reading_of("codex", tmp_path)
-    assert (reading.session, reading.skipped) == (None, {"packed": 1})
+    assert reading.session is None
     assert "`unzstd --keep`" in reading.problem
+    found = harvest([source_of("codex")], None, SessionQuery(now=datetime.now(UTC)), home=tmp_path, environ={})
+    assert found.skipped == {"unreadable": 1}  # once
     put("codex", tmp_path, [META, ASKED])
     os.utime(path, ns=(packed.stat().st_mtime_ns, packed.stat().st_mtime_ns))
     assert prompts_in(reading_of("codex", tmp_path)) == ["Hello"]

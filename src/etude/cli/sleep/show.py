@@ -10,6 +10,7 @@ from etude.cli.sleep.text import elsewhere, harvest_rows, print_report, print_ro
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.cli.trust import open_folder, trusted
+from etude.readable import counted
 from etude.sleep.adoption.proposal import read_proposal, readable
 from etude.sleep.adoption.structure import plain
 from etude.sleep.config import make_sleep_config
@@ -137,7 +138,7 @@ def _tasks(args: argparse.Namespace) -> int:
 def _print_tasks(file: TaskFile, args: argparse.Namespace, done: str) -> int:
     table = [("id", "split", "origin", "criteria", "intent")]
     for task in file.tasks:
-        found = [f"{len(task.checks)} checks"] if task.checks else []
+        found = [counted(len(task.checks), "check")] if task.checks else []
         found += [kind for kind in ("rubric", "exact") if kind in task.criteria]
         found += ["gameable"] if task.gameable else []
         table.append((plain(task.id, 40), task.split, task.origin, ", ".join(found), plain(task.intent, 70)))

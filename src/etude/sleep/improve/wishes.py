@@ -12,6 +12,7 @@ from typing import NamedTuple
 from etude.envs.splits import fold
 from etude.errors import UnusableReply
 from etude.prompts.cuts import cut_middle
+from etude.readable import counted
 from etude.sleep.adoption.rules import Rule, said
 from etude.sleep.adoption.wording import KnownWords, bare, same
 from etude.sleep.live_documents import LiveDocument
@@ -216,7 +217,9 @@ def _numbered(heard: Sequence[tuple[str, Quote]]) -> dict[str, _Said]:
         ordered = tuple(sorted(quotes, key=lambda quote: (quote.session.source, quote.session.id, quote.text)))
         when = "" if last[words][0] == _NEVER else f", last on {last[words][0]:%Y-%m-%d}"
         wish = f" (a wish: {min(rules)})" if rules else ""
-        result[f"q{number}"] = _Said(f'"{ordered[0].text}", said in {len(ordered)} sessions{when}{wish}', ordered)
+        result[f"q{number}"] = _Said(
+            f'"{ordered[0].text}", said in {counted(len(ordered), "session")}{when}{wish}', ordered
+        )
     return result
 
 

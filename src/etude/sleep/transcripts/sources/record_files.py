@@ -216,7 +216,7 @@ class CodexTranscripts(RecordFiles):
     def _read(self, found: SessionRef) -> Reading:
         path = Path(found.path)
         if path.suffix == ".zst":
-            return Reading(problem="it is packed: `unzstd --keep` beside it has it read", skipped={"packed": 1})
+            return Reading(problem="it is packed: `unzstd --keep` beside it has it read")
         conversation, copied = SessionBuilder(found), 0
         for earlier, end in self._earlier(path, math.inf, _MOST_PARENTS):
             own, behind = codex.ids_of(earlier)[0] == found.id, SessionBuilder(found)
