@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from etude.envs.splits import fold
+from etude.envs.unsaid import unsaid
 from etude.errors import DataError, InputError
 from etude.readable import counted
 from etude.records import Record
@@ -18,7 +19,7 @@ from etude.sleep.adoption.proposals import Item, ProjectProposals
 from etude.sleep.adoption.rules import Answers, Rule
 from etude.sleep.adoption.splice import RuleState
 from etude.sleep.adoption.structure import doubts, from_word, plain
-from etude.sleep.adoption.wording import bare, unasked
+from etude.sleep.adoption.wording import bare
 from etude.sleep.live_documents import without_secrets
 from etude.sleep.report import DocumentReport, NightReport, read_report, unfinished
 from etude.sleep.state import REPORT
@@ -184,8 +185,8 @@ def _concerns(rule: Rule) -> Iterator[str]:
         yield f'{OVERHEARD}: "{plain(behind.overheard.text, _ANSWER)}"'
     elif not behind.quotes:
         yield NO_WORDS
-    parts = unasked(rule.text, [quote.text for quote in behind.quotes])
-    yield from (f'No words of yours ask for this part: "{plain(part, _ANSWER)}"' for part in parts)
+    if behind.quotes and (parts := unsaid(bare(rule.text), [quote.text for quote in behind.quotes])):
+        yield "No words of yours ask for this part: " + ", ".join(f'"{plain(part, _ANSWER)}"' for part in parts)
     if behind.quotes and all(quote.once for quote in behind.quotes):
         yield ONCE
     if behind.against:

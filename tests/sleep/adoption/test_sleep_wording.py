@@ -2,7 +2,7 @@
 
 import pytest
 
-from etude.sleep.adoption.wording import KnownWords, bare, contrary, same, unasked
+from etude.sleep.adoption.wording import KnownWords, bare, contrary, same
 
 DOCUMENT = """\
 # House rules
@@ -165,25 +165,3 @@ def test_a_line_that_a_model_quotes_has_to_stand_there() -> None:
 def test_rules_say_the_same_with_other_small_words(one: str, other: str, alike: bool) -> None:
     assert same(one, other) is alike
     assert not contrary(one, other)
-
-
-@pytest.mark.parametrize(
-    ("rule", "quotes", "parts"),
-    [
-        (
-            "Always use pnpm and never commit to the main branch.",
-            ["use pnpm please"],
-            ["never commit to the main branch"],
-        ),
-        (
-            "Name the customer, and send a copy to the archive.",
-            ["Name the customer first!"],
-            ["send a copy to the archive"],
-        ),
-        ("Keep answers below 800 characters.", ["Too long, nobody reads that."], []),
-        ("Cite your sources.", ["Cite the source, please."], []),
-        ("Name the customer in the title.", ["name the customers in titles"], []),
-    ],
-)
-def test_the_part_that_no_quote_asks_for_is_marked(rule: str, quotes: list[str], parts: list[str]) -> None:
-    assert [part.rstrip(".") for part in unasked(rule, quotes)] == parts

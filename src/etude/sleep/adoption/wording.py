@@ -40,12 +40,6 @@ _LIMITS = re.compile(
     re.IGNORECASE,
 )
 """A label that does not only name a subject."""
-_CLAUSE = re.compile(
-    r"(?:[.,;!?()\u2013\u2014]+(?:\s+|$)|\s+(?=(?:and|but|then|or)\b))(?:(?:and|but|then|or)\s+)?", re.IGNORECASE
-)
-_LONG = re.compile(r"[^\W\d_]{4,}|\d+")
-_STEM = 5
-"""Letters of a word that tell what it is, whatever its ending."""
 
 
 def bare(text: str) -> str:
@@ -134,16 +128,3 @@ class KnownWords:
         """The line that a model quotes, as it stands there; empty where it does not."""
         wanted = fold(bare(quoted))
         return next((line for line in self.lines if wanted and wanted in fold(line)), "")
-
-
-def unasked(rule: str, quotes: Iterable[str]) -> tuple[str, ...]:
-    """The parts of a rule that have no longer word of the quotes which ask for it; none where no part has: then they
-    ask for it in other words."""
-    said = {word[:_STEM] for quote in quotes for word in _LONG.findall(fold(quote))}
-    asked, others = list[str](), list[str]()
-    for part in (part.strip() for line in rule.splitlines() for part in _CLAUSE.split(bare(line))):
-        words = [word[:_STEM] for word in _LONG.findall(fold(part)) if word not in _IDLE]
-        known = sum(word in said for word in words)
-        if len(words) > 1 or known:
-            (asked if known else others).append(part)
-    return tuple(others) if asked else ()

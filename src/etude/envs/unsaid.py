@@ -1,0 +1,159 @@
+"""Which parts of a text say what no other text does: its words, whatever their endings, and where one says no."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from etude.envs.splits import one_form
+
+_WORD = re.compile(
+    r"--?[^\W\d_][\w-]*|[\w.@~-]*[/\\][\w./\\@-]*\w|\d+(?:[.,:]\d+)*|[^\W_]+(?:[._@]+[^\W_]+)+|[^\W_]+(?:['’][^\W_]+)?"
+)
+_EXACT = re.compile(r"[\d/\\_.@]|^-|[a-z][A-Z]|^[A-Z]{2,}s?$")
+"""In a number, a path, the name of something in code: nobody says it in other words."""
+_VOWEL = re.compile(r"[aeiouy]|[^\x00-\x7f]", re.IGNORECASE)
+_SHORT = 3
+"""Letters of a word that is as likely a name: npm, uv, pip."""
+_ENDING = re.compile(r"(?<=...)(?:ing|ation|ie|er|ed|en|ly|d|y|e)?(?:['’]?s)?$")
+_STEM = 5
+"""Letters of a word that tell what it is, whatever its ending."""
+_NUMBER_WORDS = "two three four five six seven eight nine ten"
+_NUMBERS = {word: str(at) for at, word in enumerate(re.findall(r"\w+", _NUMBER_WORDS), 2)}
+_NO = frozenset(
+    re.findall(
+        r"[\w']+", "avoid can't cannot doesn't don't kein keine mustn't never nicht nie no not shouldn't stop won't"
+    )
+)
+_GRAMMAR = frozenset(
+    re.findall(
+        r"[\w']+",
+        "a about above after again against all also always am an and any anything are as at be been before below "
+        "between both but by can could did do does during each either else ever every everything except first for "
+        "from get got had has have he her here him his how i if important in instead into is it its just last least "
+        "less like max maximum may me min more most much must my next note now of off ok on once one only onto or "
+        "other our out over please said same say says shall she should since so some such than that the their them "
+        "then there these they thing things this those thus to too under unless until up us very want wants was way "
+        "we well were what when where whether which while who whole whose why will with within without would yes "
+        "yet you your",
+    )
+)
+_PLAIN = frozenset(
+    re.findall(
+        r"[\w']+",
+        "add added adding adds alone answer answering answers applies apply ask asked asking asks begin begins call "
+        "calls change check checks code compare content describe done edit end ending ends ensure explain explains "
+        "file files finish folder follow give given gives go goes include included includes item items keep keeps "
+        "kept leave leaves let lets line list lists make makes making mention mentioned mentions name named names "
+        "naming need needs new old own part parts place places prefer provide put puts run running runs section set "
+        "show shown shows start starting starts state states take takes tell tells text touch use used uses using "
+        "word words work works write writes writing written",
+    )
+)
+"""Words that stand for others of their kind: "name the customer" is "mention the customer"."""
+_GRAVE = frozenset(
+    re.findall(
+        r"[\w']+",
+        "bypass delete deploy disable drop email execute forward ignore install merge omit post publish push remove "
+        "send share skip upload",
+    )
+)
+"""What nobody is to find in a rule who has not said so."""
+_CLAUSE = re.compile(
+    r"(?:[.,;:!?()\u2013\u2014]+(?:\s+|$)|\n+|\s+(?=(?:and|but|then|or|without|unless|except|because|since|instead of"
+    r"|before|after|when|whenever|if)\b))(?:(?:and|but|then|or)\s+)*",
+    re.IGNORECASE,
+)
+_SCOPE = re.compile(r"(?:when|whenever|while|for|in|on|if|at|during)\b", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"(?:without|unless|except|because|since|instead|before|after|when|whenever|if|you(?!"
+    r" (?:must|should|may|can|have))|why|it|he|she|they|this|that|there|.*\bagain)\b",
+    re.IGNORECASE,
+)
+"""A clause that says no to nothing: what somebody complains of, or what another clause depends on."""
+
+
+class _Clause(NamedTuple):
+    text: str
+    words: dict[str, str]
+    """By the stem of each, without those of grammar."""
+    denied: bool
+
+    @property
+    def telling(self) -> set[str]:
+        """Stems of the words that do not stand for others."""
+        return {stem for stem, word in self.words.items() if word.casefold() not in _PLAIN}
+
+
+def unsaid(text: str, others: Sequence[str]) -> tuple[str, ...]:
+    """The clauses and words of a text that say what none of the others does. Where nothing of it stands in them, they
+    say it in other words; but there are none for a number, or for a name in code."""
+    clauses = list(_clauses(text))
+    known = [clause for other in others for clause in _clauses(other)]
+    said = {stem for clause in known for stem in clause.words}
+    met = any(clause.telling & said for clause in clauses)
+    return tuple(dict.fromkeys(part for clause in clauses for part in _parts(clause, known, said, met)))
+
+
+def _parts(clause: _Clause, known: Sequence[_Clause], said: set[str], met: bool) -> Iterator[str]:
+    lacking = [stem for stem in clause.words if stem in clause.telling and stem not in said]
+    exact = [word for stem in lacking if _EXACT.search(word := clause.words[stem])]
+    there = clause.telling & said
+    mostly = met and lacking and not _SCOPE.match(clause.text) and (not there or len(lacking) > max(1, len(there)))
+    if mostly or _contradicts(clause, known):
+        yield clause.text
+    elif met and there:
+        yield from (word for stem in lacking if _is_name(word := clause.words[stem]) or _swapped(stem, clause, known))
+    else:
+        yield from exact or (clause.words[stem] for stem in lacking if _swapped(stem, clause, known))
+
+
+def _contradicts(clause: _Clause, known: Iterable[_Clause]) -> bool:
+    """Whether others say the same but for a no."""
+    if _ASIDE.match(clause.text):
+        return False
+    words = set(clause.words)
+    same = [
+        other.denied
+        for other in known
+        if other.words and not _ASIDE.match(other.text) and (words == set(other.words) or _within(other, words))
+    ]
+    return bool(same) and clause.denied not in same
+
+
+def _within(other: _Clause, words: set[str]) -> bool:
+    return len(other.words) > 1 and set(other.words) <= words
+
+
+def _swapped(stem: str, clause: _Clause, known: Iterable[_Clause]) -> bool:
+    """Whether a clause has it in the place of another word: "use yarn" for "use pnpm"."""
+    for other in known:
+        instead = other.telling - clause.telling
+        alike = any(
+            min(len(stem), len(one)) > _SHORT and (stem.startswith(one) or one.startswith(stem)) for one in instead
+        )
+        if clause.words.keys() & other.words.keys() and 0 < len(instead) <= 2 and not alike:
+            return clause.telling - other.telling == {stem}
+    return False
+
+
+def _is_name(word: str) -> bool:
+    exact = _EXACT.search(word) is not None or _VOWEL.search(word) is None
+    return exact or word.casefold() in _GRAVE or (len(word) <= _SHORT and not word.istitle())
+
+
+def _clauses(text: str) -> Iterator[_Clause]:
+    for part in filter(None, (part.strip(" '\"") for part in _CLAUSE.split(one_form(text)))):
+        words: list[str] = _WORD.findall(part)
+        plain = [word.casefold().replace("’", "'") for word in words]
+        kept = {_stem(word): shown for word, shown in zip(plain, words, strict=True) if word not in _GRAMMAR | _NO}
+        yield _Clause(part, kept, any(word in _NO for word in plain))
+
+
+def _stem(word: str) -> str:
+    if word in _NUMBERS:
+        return _NUMBERS[word]
+    if _EXACT.search(word):
+        return word.strip("./\\")
+    short = _ENDING.sub("", word)
+    short = short[:-1] if len(short) > _SHORT and short[-1] == short[-2] else short
+    return short[:_STEM]
