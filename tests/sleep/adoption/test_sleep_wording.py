@@ -165,3 +165,85 @@ def test_a_line_that_a_model_quotes_has_to_stand_there() -> None:
 def test_rules_say_the_same_with_other_small_words(one: str, other: str, alike: bool) -> None:
     assert same(one, other) is alike
     assert not contrary(one, other)
+
+
+NOT_IN_FORCE = [
+    ("```\nnever touch vendor\n```", "Never touch vendor."),
+    ("Rules:\n\n~~~md\n- Always use pnpm\n~~~\n", "Always use pnpm."),
+    ("- Do it so:\n  ```\n  never touch vendor\n  ```\n", "Never touch vendor."),
+    ("Example:\n\n    never touch vendor\n\nMore.", "Never touch vendor."),
+    ("Text.\n\n\tnever touch vendor\n", "Never touch vendor."),
+    ("# Shop\n\n# Legacy app\n\n- Always use npm.\n", "Always use npm."),
+    ("# Shop\n\n## How it was until 2024\n\nAlways use tabs.\n", "Always use tabs."),
+    ("## History\n\n- Always squash.\n", "Always squash."),
+    ("## What we were told in 2023\n\n- Always squash.\n", "Always squash."),
+    ("## Changelog\n\n- Use vitest.\n", "Use vitest."),
+    ("## Alternatives considered\n\n- Use yarn.\n", "Use yarn."),
+    ("## Legacy\n\n### Tests\n\n- Use mocha.\n", "Use mocha."),
+    ("Do not always use mocks.", "Never use mocks."),
+    ("You don't always need a test.", "Never need a test."),
+    ("Don't mock every class.\nNot all files need a header.", "No files need a header."),
+    ("Colleague wrote: never touch vendor", "Never touch vendor."),
+    ("- Bob said: always use yarn.", "Always use yarn."),
+    ("The old README says: use npm.", "Use npm."),
+    ("According to the docs: always use npm.", "Always use npm."),
+    ("Anna suggested: be careful. Never touch vendor.", "Never touch vendor."),
+    ("> Anna wrote:\n> never touch vendor", "Never touch vendor."),
+    ("Should we always use pnpm?", "Always use pnpm."),
+    ("Open: always use pnpm?", "Always use pnpm."),
+    ("Example: commit to main. Never ask.", "Never ask."),
+    ("| Don't | Do |\n|---|---|\n| use any | use unknown |", "Use any."),
+    ("| good | bad |\n|:--|--:|\n| use unknown | use any |", "Use any."),
+    ("## Drafts\n\nAlways use pnpm.", "Always use pnpm."),
+    ("## What we did in 2023\n\n- Always squash.\n", "Always squash."),
+    (
+        "## Deprecated\n\n### Old build\n\n- Use make.\n\n### Tests\n\n- Use mocha.\n\n## Build\n\n- Use vite.\n",
+        "Use make.",
+    ),
+    (
+        "## Deprecated\n\n### Old build\n\n- Use make.\n\n### Tests\n\n- Use mocha.\n\n## Build\n\n- Use vite.\n",
+        "Use mocha.",
+    ),
+]
+IN_FORCE = [
+    ("## Conventions\n\n- Always use pnpm.\n", "Use pnpm."),
+    ("# Legacy app\n\n- Use npm.\n\n# Shop\n\n- Always use pnpm.\n", "Always use pnpm."),
+    ("Note: always use pnpm.", "Always use pnpm."),
+    ("**Important:** never touch vendor.", "Never touch vendor."),
+    ("> Always use pnpm.", "Always use pnpm."),
+    ("> [!IMPORTANT]\n> Never touch vendor.", "Do not touch vendor."),
+    ("- Run the tests so:\n  ```\n  pnpm test\n  ```\n", "Run the tests so:\n```\npnpm test\n```"),
+    ("Run the tests so:\n```\npnpm test\n```\nNever touch vendor.\n", "Never touch vendor."),
+    ("| rule |\n|---|\n| Always use pnpm |", "Always use pnpm."),
+    ("| Don't | Do |\n|---|---|\n| use any | use unknown |", "Use unknown."),
+    ("Do not always use mocks.", "Don't always use mocks."),
+    ("We said: never touch vendor.", "Never touch vendor."),
+    ("Users said they want short answers. Keep answers short.", "Keep answers short."),
+    ("Why? Nobody knows. Always use pnpm.", "Always use pnpm."),
+    ("- Do not use mocks.\n- Use fakes.", "Never use mocks."),
+    ("Tests\n=====\n\nAlways use vitest.", "Always use vitest."),
+    ("- Package manager: pnpm\n- Never touch vendor\n  or dist.", "Never touch vendor or dist."),
+    ("## Rules\n\n1. Be kind.\n2. Be brief.\n", "Be brief."),
+    ("## Historian service\n\n- Use UTC.\n", "Use UTC."),
+    ("```\nx\n```\n\nAlways use pnpm.\n", "Always use pnpm."),
+    ("Never touch `vendor`.", "Never touch vendor"),
+    ("- [ ] Always use pnpm", "Please always use pnpm!"),
+    ("- **Style:** Use tabs. Break at words.", "Break at words."),
+    (
+        "## Deprecated\n\n### Old build\n\n- Use make.\n\n### Tests\n\n- Use mocha.\n\n## Build\n\n- Use vite.\n",
+        "Use vite.",
+    ),
+    ("## Git history\n\n- Always squash.\n", "Always squash."),
+    ("## What was decided\n\n- Always squash.\n", "Always squash."),
+    ("- Run `pnpm lint` first:\n  ```\n  pnpm lint\n  ```\n- Be kind.", "Be kind."),
+]
+
+
+@pytest.mark.parametrize(("document", "rule"), NOT_IN_FORCE)
+def test_code_the_past_reports_and_questions_are_no_rules_of_a_document(document: str, rule: str) -> None:
+    assert not KnownWords([document]).says(rule)
+
+
+@pytest.mark.parametrize(("document", "rule"), IN_FORCE)
+def test_a_rule_stands_there_whatever_stands_beside_it(document: str, rule: str) -> None:
+    assert KnownWords([document]).says(rule)

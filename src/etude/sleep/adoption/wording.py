@@ -2,7 +2,8 @@
 opposite."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from itertools import zip_longest
 
 from etude.envs.splits import fold
 from etude.skill.anchors import LIST_MARK
@@ -22,10 +23,14 @@ _PHRASE = re.compile(
 )
 """The same of several words."""
 _CONTRACTED = (("can't", "can not"), ("cannot", "can not"), ("won't", "will not"), ("n't", " not"))
+_NOT_ALWAYS = re.compile(r"\b(?:do )?not (?:always|necessarily|every|all)\b")
 _NOT = re.compile(r"\b(?:do )?not\b")
 _NEGATIONS = frozenset(("never", "no"))
 _ALL = frozenset(("every", "each", "all", "any"))
 """What stands in the place of a `no`."""
+_CODE = re.compile(r"^[ \t]*(`{3,}|~{3,})[\s\S]*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE)
+_RULED = re.compile(r"[\s|:-]*-[\s|:-]*")
+"""What stands between the head of a table and its rows."""
 _TAKEN_OUT = re.compile(r"^[ \t]*<!--.*?-->|~~[^~\n]+~~", re.DOTALL | re.MULTILINE)
 """What is commented out, or struck through."""
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])\s*")
@@ -33,10 +38,12 @@ _LABEL = re.compile(r"[*_]{0,2}[^\W\d_][^.!?;:|`*]{0,40}(?::[*_]{0,2}|[*_]{1,2}:
 """What a statement is about: `Package manager: use pnpm`."""
 _LIMITS = re.compile(
     r"^\W*(?:in|inside|for|on|at|with|without|when|whenever|while|if|unless|until|before|after|during|only|under|where"
-    r"|by|from|as|except)\b"
+    r"|by|from|as|except|histor(?:y|ical))\b"
     r"|\b(?:don['’]?ts?|do not|not|never|no|avoid|bad|wrong|incorrect|forbidden|banned|prohibited|anti.?patterns?"
     r"|instead|deprecated|obsolete|old|former(?:ly)?|previous(?:ly)?|rejected|example|examples|e\.g|questions?|todo|optional"
-    r"|exceptions?|mistakes?|outdated|proposals?|ideas?)\b",
+    r"|exceptions?|mistakes?|outdated|proposals?|ideas?|drafts?|alternatives?"
+    r"|legacy|(?:it|we|they|things) (?:was|were|did)|used to|until|archived|superseded|retired|change ?log"
+    r"|according to|(?<!\bwe )(?<!\bi )(?:said|says|wrote|writes|told|suggest(?:s|ed)|claim(?:s|ed)|argued?|thinks))\b",
     re.IGNORECASE,
 )
 """A label that does not only name a subject."""
@@ -54,7 +61,7 @@ def wording(text: str) -> Wording:
     plain = _TARGET.sub(" ", fold(bare(text))).replace("’", "'")
     for short, whole in _CONTRACTED:
         plain = plain.replace(short, whole)
-    plain = _NOT.sub("never", _PHRASE.sub(" ", plain))
+    plain = _NOT.sub("never", _NOT_ALWAYS.sub("seldom", _PHRASE.sub(" ", plain)))
     return tuple(word for word in _WORD.findall(plain) if word not in _IDLE)
 
 
@@ -73,19 +80,24 @@ def contrary(one: str, other: str) -> bool:
 
 def statements(document: str) -> list[str]:
     """What a document says: each rule or paragraph, each line and sentence of it, also without the label in front. A
-    label that limits or denies what follows is part of it, and so is such a heading, or a line above a list."""
+    label that limits, denies or only reports what follows is part of it, and so is such a heading, the head of such a
+    column, or a line above a list. Code and questions say nothing."""
     found: dict[str, None] = {}
     headings: dict[int, str] = {}
     """By level, what the headings limit that stand above."""
     above = ""
     for text, _ in pieces(_TAKEN_OUT.sub("", document)):
         above = above if LIST_MARK.match(text) else ""
-        lines = [bare(cell) for line in text.splitlines() for cell in (line.split("|") if "|" in line else [line])]
-        whole, inner = " ".join(lines), _limit(lines[0])
-        parts = (whole, lines[0], *(inner + line for line in lines[1:]), *_SENTENCE.split(whole))
-        found |= dict.fromkeys(
-            "".join(headings.values()) + above + said for part in filter(None, parts) for said in _unlabelled(part)
-        )
+        lines = _lines(_CODE.sub("", text))
+        if not lines:
+            continue
+        whole, prose = " ".join(map(bare, text.splitlines())), " ".join(lines)
+        first, *more = _SENTENCE.split(prose)
+        inner = _limit(lines[0]) or _label(lines[0], limits=True)
+        parts = (prose, lines[0], first, *(inner + line for line in (*lines[1:], *more)))
+        said = (one for part in parts for one in (part, part.removeprefix(_label(part, limits=False))))
+        before = "".join(headings.values()) + above
+        found |= dict.fromkeys(before + one for one in (whole, *said) if not one.endswith("?"))
         if level := len(text.lstrip()) - len(text.lstrip().lstrip("#")):
             headings = {each: said for each, said in headings.items() if each < level}
             headings[level] = _limit(f"{whole.strip('# ')}:")
@@ -94,18 +106,27 @@ def statements(document: str) -> list[str]:
     return list(found)
 
 
+def _lines(text: str) -> list[str]:
+    """Lines, and cells of a table, without their marks; none of code."""
+    if not text.strip() or (text.startswith(("    ", "\t")) and not LIST_MARK.match(text)):
+        return []
+    rows = [line.strip("| ").split("|") if "|" in line else [line] for line in text.splitlines()]
+    ruled = len(rows) > 1 and _RULED.fullmatch("|".join(rows[1]))
+    heads = [_limit(f"{head}:") for head in rows[0]] if ruled else []
+    below = (head + bare(cell) for row in rows[1:] for head, cell in zip_longest(heads, row, fillvalue=""))
+    return [line for line in (*map(bare, rows[0]), *below) if line]
+
+
 def _limit(line: str) -> str:
     """A line that ends with a colon, as a label, where it limits or denies what stands below."""
     label = line.strip("*_: ")
     return f"{label}: " if line.rstrip("*_").endswith(":") and _LIMITS.search(label) else ""
 
 
-def _unlabelled(part: str) -> Iterator[str]:
-    """A statement, and what it says behind a label that only names a subject."""
-    yield part
+def _label(part: str, *, limits: bool) -> str:
+    """The label in front of a statement that limits it, or that only names a subject; empty where there is none."""
     label = _LABEL.match(part)
-    if label and not _LIMITS.search(label[0]):
-        yield part[label.end() :]
+    return label[0] if label and limits == bool(_LIMITS.search(label[0])) else ""
 
 
 class KnownWords:
