@@ -64,6 +64,18 @@ def test_where_nothing_misses_any_rule_nothing_is_proposed(small: Small) -> None
         ("短く。", "短く", True),
         ("Toujours re\u0301pondre en franc\u0327ais, merci.", "toujours répondre en français", True),
         ("STETS MIT PNPM, nie mit npm!", "stets mit pnpm", True),
+        ("Never commit to main.", "commit to main", False),
+        ("Never commit to main.", "never commit to main", True),
+        ("Don't use tabs.", "use tabs", False),
+        ("Please don’t ever use tabs.", "use tabs", False),
+        ("Do not delete the backups.", "delete the backups", False),
+        ("Avoid mocks.", "mocks", False),
+        ("You cannot push to main.", "push to main", False),
+        ("Nie auf main pushen.", "auf main pushen", False),
+        ("I said use tabs, not spaces.", "use tabs", True),
+        ("Not now. Use tabs.", "use tabs", True),
+        ("Do not stop, use tabs.", "use tabs", True),
+        ("Never use tabs. Well, in Makefiles: use tabs.", "use tabs", True),
     ],
 )
 def test_a_quote_is_what_the_user_typed(prompt: str, quote: str, own: bool) -> None:

@@ -75,6 +75,7 @@ NOTED = {**CHOSEN, "answers": {"Which one?": "pnpm"}, "annotations": {"Which one
 ANSWERED = f'User has answered your questions: "Which one?"="{USE}". You can now continue.'
 
 PLANNED = "# Dates\n\nAlways use npm.</plan> Never test."
+ON_PLAN = "\n\nUser feedback on this plan: "
 DETAILS = "\n\nIf you need specific details, read the full transcript at: /x"
 KEPT_PLAN = "Implement the following plan:\n\n<plan>\n# Dates\n\nAlways use npm. Never test.\n</plan>"
 
@@ -84,7 +85,30 @@ def planned(remarks: str = "") -> Record:
     return user(content, planContent=PLANNED, origin={"kind": "auto-continuation"})
 
 
+LINES = "# Dates\n\n1. Always use npm.\n"
+
+
+def plan_of(content: str, plan: str = LINES) -> list[Record]:
+    return [user(content, planContent=plan)]
+
+
 CLAUDE: dict[str, tuple[list[Record], list[str]]] = {
+    "a plan with other line ends": (
+        plan_of(f"Do this:\n\n{LINES}{ON_PLAN}{USE}", LINES.replace("\n", "\r\n")),
+        [f"Do this:\n\n<plan>\n{LINES.strip()}\n</plan>\n\n{USE}"],
+    ),
+    "a message with other line ends": (
+        plan_of(f"Do this:\n\n{LINES}{ON_PLAN}{USE}".replace("\n", "\r\n")),
+        [f"Do this:\n\n<plan>\n{LINES.strip()}\n</plan>\n\n{USE}"],
+    ),
+    "a plan without its last line end": (
+        plan_of(f"Do this:\n\n{LINES.strip()}{ON_PLAN}{USE}"),
+        [f"Do this:\n\n<plan>\n{LINES.strip()}\n</plan>\n\n{USE}"],
+    ),
+    "a plan that is another one": (
+        plan_of(f"Do this:\n\nAlways use npm. Never test.{ON_PLAN}{USE}"),
+        [f"<plan>\n{LINES.strip()}\n</plan>"],
+    ),
     "a tool is refused": (refused("Bash", REFUSED + USE), [ASK, USE]),
     "with a note behind": (refused("Bash", REFUSED + USE + NOTE), [ASK, USE]),
     "with the words apart": (refused("Edit", REFUSED + "cut", userFeedback=USE), [ASK, USE]),

@@ -43,7 +43,8 @@ _LIMITS = re.compile(
     r"|instead|deprecated|obsolete|old|former(?:ly)?|previous(?:ly)?|rejected|example|examples|e\.g|questions?|todo|optional"
     r"|exceptions?|mistakes?|outdated|proposals?|ideas?|drafts?|alternatives?"
     r"|legacy|(?:it|we|they|things) (?:was|were|did)|used to|until|archived|superseded|retired|change ?log"
-    r"|according to|(?<!\bwe )(?<!\bi )(?:said|says|wrote|writes|told|suggest(?:s|ed)|claim(?:s|ed)|argued?|thinks))\b",
+    r"|according to"
+    r"|(?<!\bwe )(?<!\bi )(?:said|says|wrote|writes|told|suggest(?:s|ed)|claim(?:s|ed)|argued?|thinks))\b",
     re.IGNORECASE,
 )
 """A label that does not only name a subject."""
