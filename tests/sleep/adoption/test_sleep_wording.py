@@ -233,6 +233,7 @@ IN_FORCE = [
         "## Deprecated\n\n### Old build\n\n- Use make.\n\n### Tests\n\n- Use mocha.\n\n## Build\n\n- Use vite.\n",
         "Use vite.",
     ),
+    ("## Build\n\n### Old build\n\n- Use make.\n\n## Tests\n\n- Use vitest.\n", "Use vitest."),
     ("## Git history\n\n- Always squash.\n", "Always squash."),
     ("## What was decided\n\n- Always squash.\n", "Always squash."),
     ("- Run `pnpm lint` first:\n  ```\n  pnpm lint\n  ```\n- Be kind.", "Be kind."),

@@ -341,7 +341,7 @@ def test_branches_that_the_user_left_are_taken_back(name: str) -> None:
 ALONE = "You are the GitHub Copilot CLI. You are running in non-interactive mode and have no way to ask."
 
 
-def copilot_asks(prompt: str, instructions: str = "") -> list[Record]:
+def copilot_turn(prompt: str, instructions: str = "") -> list[Record]:
     told = [{"type": "system.message", "data": {"role": "system", "content": instructions}}] if instructions else []
     answered = {"type": "assistant.message", "data": {"content": "Done."}}
     return [{"type": "user.message", "data": {"content": prompt}}, *told, answered]
@@ -361,9 +361,9 @@ SCRIPTS: dict[str, tuple[Any, list[Record], bool]] = {
         True,
     ),
     "codex exec": (codex.tell, [{"type": "session_meta", "payload": {"source": "exec"}}, *codex_asks("x", "")], True),
-    "copilot at the keyboard": (copilot_cli.tell, [*copilot_asks(ASK, "You are an interactive tool.")], False),
-    "copilot -p": (copilot_cli.tell, [*copilot_asks(ASK, ALONE)], True),
-    "copilot, gone on with by a script": (copilot_cli.tell, [*copilot_asks(ASK, ALONE), *copilot_asks(ASK)], True),
+    "copilot at the keyboard": (copilot_cli.tell, [*copilot_turn(ASK, "You are an interactive tool.")], False),
+    "copilot -p": (copilot_cli.tell, [*copilot_turn(ASK, ALONE)], True),
+    "copilot, gone on with by a script": (copilot_cli.tell, [*copilot_turn(ASK, ALONE), *copilot_turn(ASK)], True),
 }
 
 
@@ -376,8 +376,8 @@ def test_what_a_script_said_is_told_from_what_a_person_typed(name: str) -> None:
 
 
 def test_instructions_of_copilot_count_from_the_prompt_on_that_they_follow() -> None:
-    records = [*copilot_asks("Tea."), *copilot_asks("Milk.", ALONE), *copilot_asks("Salt.")]
-    records += copilot_asks("Cocoa.", "You are an interactive tool.")
+    records = [*copilot_turn("Tea."), *copilot_turn("Milk.", ALONE), *copilot_turn("Salt.")]
+    records += copilot_turn("Cocoa.", "You are an interactive tool.")
     session = read(copilot_cli.tell, records).session
     assert session is not None
     assert [turn.prompt for turn in session.turns if turn.scripted] == ["Milk.", "Salt."]
