@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from etude.envs.splits import fold
-from etude.envs.unsaid import unsaid
+from etude.envs.wording import bare, unsaid
 from etude.errors import DataError, InputError
 from etude.readable import counted
 from etude.records import Record
@@ -19,7 +19,6 @@ from etude.sleep.adoption.proposals import Item, ProjectProposals
 from etude.sleep.adoption.rules import Answers, Rule
 from etude.sleep.adoption.splice import RuleState
 from etude.sleep.adoption.structure import doubts, from_word, plain
-from etude.sleep.adoption.wording import bare
 from etude.sleep.live_documents import without_secrets
 from etude.sleep.report import DocumentReport, NightReport, read_report, unfinished
 from etude.sleep.state import REPORT
@@ -113,8 +112,7 @@ def page(found: NightPage) -> list[str]:
 
 def several(rules: Iterable[ReviewedRule], what: str) -> str:
     """How many rules these are: one that goes into two documents is one."""
-    count = len({rule.id for rule in rules})
-    return f"{count} {what}{'' if count == 1 else 's'}"
+    return counted(len({rule.id for rule in rules}), what)
 
 
 def heading(rule: ReviewedRule) -> str:

@@ -174,11 +174,8 @@ def _documents(config: SleepConfig) -> list[tuple[str, str]]:
     for live in (read.skill, read.memory):
         size = f"{len(live.text):,} characters" if live.data is not None else "not there yet"
         more = f"; begins with {live.begins.strip()}" if live.begins else ""
-        more += (
-            f"; only its first {live.room:,} bytes are read"
-            if live.room is not None and len(live.data or b"") > live.room
-            else ""
-        )
+        if live.room is not None and len(live.data or b"") > live.room:
+            more += f"; only its first {live.room:,} bytes are read"
         shown.append(f"{os.path.relpath(live.path)} ({size}{more})")
     others = ", ".join(map(os.path.relpath, read.shared))
     return [("documents  ", ", ".join(shown)), ("read, too  ", others)]

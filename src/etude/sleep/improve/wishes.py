@@ -10,11 +10,12 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from etude.envs.splits import fold
+from etude.envs.wording import bare, same
 from etude.errors import UnusableReply
 from etude.prompts.cuts import cut_middle
 from etude.readable import counted
+from etude.sleep.adoption.known_words import KnownWords
 from etude.sleep.adoption.rules import Rule, said
-from etude.sleep.adoption.wording import KnownWords, bare, same
 from etude.sleep.live_documents import LiveDocument
 from etude.sleep.tasks.mined import MinedTask, Quote, Wish
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
@@ -153,9 +154,9 @@ async def asked(
         if any(same(text, each) for each in (*by_id.values(), *wishes)):
             continue
         unsaid = OVERRULED if back & set(one.quotes) else "no quote asks for them"
-        why = "" if text and found else unsaid
+        why = (text and refused(text, turned_down, known)) or ("" if text and found else unsaid)
         why = why or (f"they have more than {LONGEST_RULE} characters" if len(text) > LONGEST_RULE else "")
-        why = why or refused(text, turned_down, known) or (TOO_MANY if len(wishes) == MOST_WISHES else "")
+        why = why or (TOO_MANY if len(wishes) == MOST_WISHES else "")
         if why:
             left.setdefault(why, []).append(text or one.rule)
         else:

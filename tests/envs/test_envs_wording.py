@@ -2,7 +2,7 @@
 
 import pytest
 
-from etude.envs.unsaid import unsaid
+from etude.envs.wording import unsaid
 
 FAIR: list[tuple[str, str]] = [
     ("Always use pnpm.", "Please use pnpm here!"),

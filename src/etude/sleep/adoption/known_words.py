@@ -1,33 +1,14 @@
-"""What a rule says, whatever the marks and small words around it: whether another text says the same, or the
-opposite."""
+"""What stands in documents already: their rules, line by line, and what says the same or the opposite of one."""
 
 import re
 from collections.abc import Iterable
 from itertools import zip_longest
 
 from etude.envs.splits import fold
+from etude.envs.wording import bare, contrary, wording
 from etude.skill.anchors import LIST_MARK
 from etude.sleep.adoption.rules import pieces
 
-Wording = tuple[str, ...]
-"""The words that count, in their order."""
-
-_WORD = re.compile(r"[^\W_](?:[\w']*[^\W_])?")
-_MARK = re.compile(rf"(?:{LIST_MARK.pattern}|[ \t]*•[ \t]+)(?:\[[ xX]\][ \t]+)?")
-_TARGET = re.compile(r"\]\([^()\s]*\)")
-_IDLE = frozenset(("please", "always", "a", "an", "the", "you", "we", "must", "should", "ever"))
-"""Words that may be there or not."""
-_PHRASE = re.compile(
-    r"\b(?:from now on|in (?:the )?future|(?:make|be) sure (?:to|that you|you)|remember to"
-    r"|(?:you|we) (?:have|need) to|(?:i|we) (?:want|need) you to)\b"
-)
-"""The same of several words."""
-_CONTRACTED = (("can't", "can not"), ("cannot", "can not"), ("won't", "will not"), ("n't", " not"))
-_NOT_ALWAYS = re.compile(r"\b(?:do )?not (?:always|necessarily|every|all)\b")
-_NOT = re.compile(r"\b(?:do )?not\b")
-_NEGATIONS = frozenset(("never", "no"))
-_ALL = frozenset(("every", "each", "all", "any"))
-"""What stands in the place of a `no`."""
 _CODE = re.compile(r"^[ \t]*(`{3,}|~{3,})[\s\S]*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE)
 _RULED = re.compile(r"[\s|:-]*-[\s|:-]*")
 """What stands between the head of a table and its rows."""
@@ -48,35 +29,6 @@ _LIMITS = re.compile(
     re.IGNORECASE,
 )
 """A label that does not only name a subject."""
-
-
-def bare(text: str) -> str:
-    """A rule without the mark of its list item, which is a mark only with a blank behind it."""
-    text = text.strip()
-    mark = _MARK.match(text)
-    return text[mark.end() :].lstrip() if mark else text
-
-
-def wording(text: str) -> Wording:
-    """The words of a text that count."""
-    plain = _TARGET.sub(" ", fold(bare(text))).replace("’", "'")
-    for short, whole in _CONTRACTED:
-        plain = plain.replace(short, whole)
-    plain = _NOT.sub("never", _NOT_ALWAYS.sub("seldom", _PHRASE.sub(" ", plain)))
-    return tuple(word for word in _WORD.findall(plain) if word not in _IDLE)
-
-
-def same(one: str, other: str) -> bool:
-    """Whether two rules say the same, words apart that change nothing. The order of words counts: tabs instead of
-    spaces is not spaces instead of tabs."""
-    return wording(one) == wording(other)
-
-
-def contrary(one: str, other: str) -> bool:
-    """Whether two rules differ only in that one of them says no."""
-    left, right = ([word for word in wording(text) if word not in _NEGATIONS | _ALL] for text in (one, other))
-    negated = [bool(_NEGATIONS & set(wording(text))) for text in (one, other)]
-    return bool(left) and left == right and negated[0] != negated[1]
 
 
 def statements(document: str) -> list[str]:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from etude.sleep.adoption.wording import KnownWords, bare, contrary, same
+from etude.envs.wording import bare, contrary, same
+from etude.sleep.adoption.known_words import KnownWords
 
 DOCUMENT = """\
 # House rules

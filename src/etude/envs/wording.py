@@ -1,11 +1,32 @@
-"""Which parts of a text say what no other text does: its words, whatever their endings, and where one says no."""
+"""What sentences say, whatever the marks and small words around it: whether two say the same or the opposite, and
+which parts of one no other says."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from etude.envs.splits import one_form
+from etude.envs.splits import fold, one_form
+from etude.skill.anchors import LIST_MARK
 
+Wording = tuple[str, ...]
+"""The words that count, in their order."""
+
+_COUNTED = re.compile(r"[^\W_](?:[\w']*[^\W_])?")
+_MARK = re.compile(rf"(?:{LIST_MARK.pattern}|[ \t]*•[ \t]+)(?:\[[ xX]\][ \t]+)?")
+_TARGET = re.compile(r"\]\([^()\s]*\)")
+_IDLE = frozenset(("please", "always", "a", "an", "the", "you", "we", "must", "should", "ever"))
+"""Words that may be there or not."""
+_PHRASE = re.compile(
+    r"\b(?:from now on|in (?:the )?future|(?:make|be) sure (?:to|that you|you)|remember to"
+    r"|(?:you|we) (?:have|need) to|(?:i|we) (?:want|need) you to)\b"
+)
+"""The same of several words."""
+_CONTRACTED = (("can't", "can not"), ("cannot", "can not"), ("won't", "will not"), ("n't", " not"))
+_NOT_ALWAYS = re.compile(r"\b(?:do )?not (?:always|necessarily|every|all)\b")
+_NOT = re.compile(r"\b(?:do )?not\b")
+_DENIALS = frozenset(("never", "no"))
+_ALL = frozenset(("every", "each", "all", "any"))
+"""What stands in the place of a `no`."""
 _WORD = re.compile(
     r"--?[^\W\d_][\w-]*|[\w.@~-]*[/\\][\w./\\@-]*\w|\d+(?:[.,:]\d+)*|[^\W_]+(?:[._@]+[^\W_]+)+|[^\W_]+(?:['’][^\W_]+)?"
 )
@@ -70,6 +91,35 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 """A clause that says no to nothing: what somebody complains of, or what another clause depends on."""
+
+
+def bare(text: str) -> str:
+    """A rule without the mark of its list item, which is a mark only with a blank behind it."""
+    text = text.strip()
+    mark = _MARK.match(text)
+    return text[mark.end() :].lstrip() if mark else text
+
+
+def wording(text: str) -> Wording:
+    """The words of a text that count."""
+    plain = _TARGET.sub(" ", fold(bare(text))).replace("’", "'")
+    for short, whole in _CONTRACTED:
+        plain = plain.replace(short, whole)
+    plain = _NOT.sub("never", _NOT_ALWAYS.sub("seldom", _PHRASE.sub(" ", plain)))
+    return tuple(word for word in _COUNTED.findall(plain) if word not in _IDLE)
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two rules say the same, words apart that change nothing. The order of words counts: tabs instead of
+    spaces is not spaces instead of tabs."""
+    return wording(one) == wording(other)
+
+
+def contrary(one: str, other: str) -> bool:
+    """Whether two rules differ only in that one of them says no."""
+    left, right = ([word for word in wording(text) if word not in _DENIALS | _ALL] for text in (one, other))
+    negated = [bool(_DENIALS & set(wording(text))) for text in (one, other)]
+    return bool(left) and left == right and negated[0] != negated[1]
 
 
 class _Clause(NamedTuple):
