@@ -36,17 +36,18 @@ _OCCASION = (
 )
 _NAMES_MORE = (
     r"(?!-|\s+(?:notes?|reviews?|plans?|planning|runs?|runner|branch(?:es)?|templates?|descriptions?|titles?|systems?"
-    r"|scripts?|trackers?|boards?|names?|numbers?|logs?|tokens?|cookies?|stor(?:e|age)|managers?|queues?)\b)"
+    r"|scripts?|trackers?|boards?|names?|numbers?|logs?|tokens?|cookies?|stor(?:e|age)|managers?|queues?|minutes|agendas?"
+    r"|apps?|manuals?|pages?|sites?|data|rooms?|folders?|code)\b)"
 )
 """Not behind an occasion: "for our release" is one, "for our release notes" is none."""
 ONCE = re.compile(
-    r"\b(?:(?:today|tomorrow)(?!['’]s)|tonight|this (?:time|once|one|morning|afternoon|evening|week)"
-    r"|(?:just|only) (?:this )?once|for now|right now|for the time being|temporarily|as an exception"
-    r"|until (?:next|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day|i\b"
+    r"\b(?:(?:today|tomorrow)(?!['’]s)|tonight|this (?:time|once|one|morning|afternoon|evening|week|month|sprint)"
+    r"|on this branch|(?:just|only) (?:this )?once|just (?:for )?this|for now|right now|for the (?:time being|moment)"
+    r"|temporarily|as (?:an exception|a one-off)|while i(?: am|['’]m)|for the next (?:\w+ )?(?:hour|day|week|month)s?"
+    r"|until (?:next|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:i|we|they)\b|v?\d"
     r"|the (?:end|next|demo|release|launch|review|meeting))"
-    r"|for the (?:demo|meeting|presentation|talk|workshop|interview)"
     rf"|(?:for|in|during) (?:this|the|our|my|[\w]+['’]s) {_OCCASION}\b{_NAMES_MORE}"
-    rf"|heute|diesmal|dieses mal|fürs erste|vorerst|vorläufig|ausnahmsweise"
+    rf"|heute|diese woche|bis (?:morgen|\w+tag)|diesmal|dieses mal|fürs erste|vorerst|vorläufig|ausnahmsweise"
     rf"|für (?:die|das|den|diese[ns]?) {_OCCASION}"
     rf"|aujourd['’]hui|cette fois|pour (?:l['’]instant|le moment|(?:la|le|cette|ce) {_OCCASION})"
     rf"|hoy|esta vez|por (?:ahora|el momento)|para (?:la|el|esta|este) {_OCCASION}"
