@@ -33,6 +33,8 @@ FAIR: list[tuple[str, str]] = [
     ("Never use tabs.", "You use tabs again!"),
     ("Use the helper from `src/dates.py` for dates.", "there is a helper in src/dates.py, use it"),
     ("Always name the customer in the title.", "always mention the customer in the title"),
+    ("Do not forget to run the tests.", "run the tests"),
+    ("Run the tests.", "Don't forget to run the tests!"),
     ("Put the conclusion first.", "conclusion goes first, then the details"),
     ("Give prices in euros, with the currency sign.", "prices in euro please\nwhere is the currency sign?"),
     ("Sort imports alphabetically.", "imports alphabetically sorted please"),

@@ -17,7 +17,7 @@ _TARGET = re.compile(r"\]\([^()\s]*\)")
 _IDLE = frozenset(("please", "always", "a", "an", "the", "you", "we", "must", "should", "ever"))
 """Words that may be there or not."""
 _PHRASE = re.compile(
-    r"\b(?:from now on|in (?:the )?future|(?:make|be) sure (?:to|that you|you)|remember to"
+    r"\b(?:from now on|in (?:the )?future|(?:make|be) sure (?:to|that you|you)|remember to|(?:do not|never) forget to"
     r"|(?:you|we) (?:have|need) to|(?:i|we) (?:want|need) you to)\b"
 )
 """The same of several words."""
@@ -84,6 +84,7 @@ _CLAUSE = re.compile(
     r"|before|after|when|whenever|if)\b))(?:(?:and|but|then|or)\s+)*",
     re.IGNORECASE,
 )
+_REMINDER = re.compile(r"\b(?:do not|don['’]t|never) forget to\b", re.IGNORECASE)
 _SCOPE = re.compile(r"(?:when|whenever|while|for|in|on|if|at|during)\b", re.IGNORECASE)
 _ASIDE = re.compile(
     r"(?:without|unless|except|because|since|instead|before|after|when|whenever|if|you(?!"
@@ -193,7 +194,7 @@ def _is_name(word: str) -> bool:
 
 def _clauses(text: str) -> Iterator[_Clause]:
     for part in filter(None, (part.strip(" '\"") for part in _CLAUSE.split(one_form(text)))):
-        words: list[str] = _WORD.findall(part)
+        words: list[str] = _WORD.findall(_REMINDER.sub("", part))
         plain = [word.casefold().replace("’", "'") for word in words]
         kept = {_stem(word): shown for word, shown in zip(plain, words, strict=True) if word not in _GRAMMAR | _NO}
         yield _Clause(part, kept, any(word in _NO for word in plain))

@@ -157,6 +157,7 @@ def test_a_line_that_a_model_quotes_has_to_stand_there() -> None:
         ("Use tabs instead of spaces", "Use spaces instead of tabs", False),
         ("- The title names a year.", "title names the year", True),
         ("Don't guess", "Do not guess", True),
+        ("Don't forget to run the tests", "Run the tests", True),
         ("You can't push to main", "You cannot push to main", True),
         ("It won't do", "It will not do", True),
         ("You cannot guess", "Can not guess", True),
