@@ -124,13 +124,16 @@ def _sessions(args: argparse.Namespace) -> int:
 def _tasks(args: argparse.Namespace) -> int:
     """Print the tasks of a night, or write them to a file for a person to read."""
     nights = find_nights(args)
-    tasks = read_tasks(nights.state, nights.number(args.night))
+    number = nights.number(args.night)
+    tasks = read_tasks(nights.state, number)
     project = str(nights.project.absolute())
     if args.to is None:
         return _print_tasks(TaskFile(tasks=tasks, project=project), args, "")
     path = Path(args.to)
     if path.exists():
         raise UsageError(f"{args.to!r} exists already", hint="give another name: it may hold what a person wrote")
+    if not tasks:
+        raise UsageError(f"night {number} has no tasks", hint="`etude sleep status` shows how many each night has")
     done = f"wrote  {args.to}: read it, correct it, set 'reviewed' in it to true, then set sleep.tasks to it"
     return _print_tasks(write(path, tasks, project=project), args, done)
 
