@@ -52,10 +52,10 @@ _GRAMMAR = frozenset(
         "between both but by can could did do does during each either else ever every everything except first for "
         "from get got had has have he her here him his how i if important in instead into is it its just last least "
         "less like max maximum may me min more most much must my next note now of off ok on once one only onto or "
-        "other our out over please said same say says shall she should since so some such than that the their them "
-        "then there these they thing things this those thus to too under unless until up us very want wants was way "
-        "we well were what when where whether which while who whole whose why will with within without would yes "
-        "yet you your",
+        "other our out over please said same say says shall she should since so some somebody someone something "
+        "such than that the their them then there these they thing things this those thus to too under unless until "
+        "up us very want wants was way we well were what when where whether which while who whole whose why will "
+        "with within without would yes yet you your",
     )
 )
 _PLAIN = frozenset(
@@ -177,6 +177,8 @@ def _within(other: _Clause, words: set[str]) -> bool:
 
 def _swapped(stem: str, clause: _Clause, known: Iterable[_Clause]) -> bool:
     """Whether a clause has it in the place of another word: "use yarn" for "use pnpm"."""
+    if next(iter(clause.words)) == stem and clause.words[stem].istitle():
+        return False  # the verb, which has many likes
     for other in known:
         instead = other.telling - clause.telling
         alike = any(
