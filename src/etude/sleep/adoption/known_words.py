@@ -12,17 +12,20 @@ from etude.sleep.adoption.rules import pieces
 _CODE = re.compile(r"^[ \t]*(`{3,}|~{3,})[\s\S]*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE)
 _RULED = re.compile(r"[\s|:-]*-[\s|:-]*")
 """What stands between the head of a table and its rows."""
-_TAKEN_OUT = re.compile(r"^[ \t]*<!--.*?-->|~~[^~\n]+~~", re.DOTALL | re.MULTILINE)
-"""What is commented out, or struck through."""
+_TAKEN_OUT = re.compile(
+    r"^[ \t]*<!--.*?-->|~~[^~\n]+~~|^[ \t]*<(\w*example\w*)\b[^>]*>.*?</\1>", re.DOTALL | re.MULTILINE
+)
+"""What is commented out, struck through, or an example."""
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])\s*")
 _LABEL = re.compile(r"[*_]{0,2}[^\W\d_][^.!?;:|`*]{0,40}(?::[*_]{0,2}|[*_]{1,2}:)\s+(?=\S)")
 """What a statement is about: `Package manager: use pnpm`."""
 _LIMITS = re.compile(
     r"^\W*(?:in|inside|for|on|at|with|without|when|whenever|while|if|unless|until|before|after|during|only|under|where"
-    r"|by|from|as|except|histor(?:y|ical))\b"
+    r"|by|from|as|except|histor(?:y|ical)|archive)\b"
     r"|\b(?:don['’]?ts?|do not|not|never|no|avoid|bad|wrong|incorrect|forbidden|banned|prohibited|anti.?patterns?"
     r"|instead|deprecated|obsolete|old|former(?:ly)?|previous(?:ly)?|rejected|example|examples|e\.g|questions?|todo|optional"
-    r"|exceptions?|mistakes?|outdated|proposals?|ideas?|drafts?|alternatives?"
+    r"|exceptions?|mistakes?|outdated|proposals?|ideas?|drafts?|alternatives?|maybe|perhaps|only"
+    r"|removed|earlier|v\d+|quotes?|feedback|other (?:projects?|repos\w*|teams?|apps?|people|languages?)"
     r"|legacy|(?:it|we|they|things) (?:was|were|did)|used to|until|archived|superseded|retired|change ?log"
     r"|according to"
     r"|(?<!\bwe )(?<!\bi )(?:said|says|wrote|writes|told|suggest(?:s|ed)|claim(?:s|ed)|argued?|thinks))\b",
@@ -38,9 +41,9 @@ def statements(document: str) -> list[str]:
     found: dict[str, None] = {}
     headings: dict[int, str] = {}
     """By level, what the headings limit that stand above."""
-    above = ""
+    above, follows = "", False
     for text, _ in pieces(_TAKEN_OUT.sub("", document)):
-        above = above if LIST_MARK.match(text) else ""
+        above = above if follows or LIST_MARK.match(text) else ""
         lines = _lines(_CODE.sub("", text))
         if not lines:
             continue
@@ -54,7 +57,7 @@ def statements(document: str) -> list[str]:
         if level := len(text.lstrip()) - len(text.lstrip().lstrip("#")):
             headings = {each: said for each, said in headings.items() if each < level}
             headings[level] = _limit(f"{whole.strip('# ')}:")
-        elif whole.endswith(":"):
+        if follows := not level and whole.endswith(":"):
             above = _limit(whole)
     return list(found)
 
