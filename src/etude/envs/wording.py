@@ -27,8 +27,13 @@ _NOT = re.compile(r"\b(?:do )?not\b")
 _DENIALS = frozenset(("never", "no"))
 _ALL = frozenset(("every", "each", "all", "any"))
 """What stands in the place of a `no`."""
+_SIGN = r"[^\W_\u3040-\u30ff\u3400-\u9fff]"
+"""Of a word that blanks stand around."""
+_UNBROKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+"""Chinese and Japanese, in which a word of other letters is a name."""
 _WORD = re.compile(
-    r"--?[^\W\d_][\w-]*|[\w.@~-]*[/\\][\w./\\@-]*\w|\d+(?:[.,:]\d+)*|[^\W_]+(?:[._@]+[^\W_]+)+|[^\W_]+(?:['’][^\W_]+)?"
+    r"(?<!\w)--?[^\W\d_][\w-]*|[\w.@~-]*[/\\][\w./\\@-]*\w|\d+(?:[.,:-]\d+)*"
+    rf"|{_SIGN}+(?:[._@]+{_SIGN}+)+|{_SIGN}+(?:['’]{_SIGN}+)?"
 )
 _EXACT = re.compile(r"[\d/\\_.@]|^-|[a-z][A-Z]|^[A-Z]{2,}s?$")
 """In a number, a path, the name of something in code: nobody says it in other words."""
@@ -64,10 +69,10 @@ _PLAIN = frozenset(
         "add added adding adds alone answer answering answers applies apply ask asked asking asks begin begins call "
         "calls change check checks code compare content describe done edit end ending ends ensure explain explains "
         "file files finish folder follow give given gives go goes include included includes item items keep keeps "
-        "kept leave leaves let lets line list lists make makes making mention mentioned mentions name named names "
-        "naming need needs new old own part parts place places prefer provide put puts run running runs section set "
-        "show shown shows start starting starts state states take takes tell tells text touch use used uses using "
-        "word words work works write writes writing written",
+        "kept leave leaves let lets line list lists make makes making mention mentioned mentions modified modify "
+        "name named names naming need needs new old own part parts place places prefer provide put puts replies "
+        "reply respond run running runs section set show shown shows start starting starts state states take takes "
+        "tell tells text touch use used uses using word words work works write writes writing written",
     )
 )
 """Words that stand for others of their kind: "name the customer" is "mention the customer"."""
@@ -79,6 +84,8 @@ _GRAVE = frozenset(
     )
 )
 """What nobody is to find in a rule who has not said so."""
+_ENGLISH = 0.16
+"""Share of the words that are known, from which a text is English."""
 _CLAUSE = re.compile(
     r"(?:[.,;:!?()\u2013\u2014]+(?:\s+|$)|\n+|\s+(?=(?:and|but|then|or|without|unless|except|because|since|instead of"
     r"|before|after|when|whenever|if)\b))(?:(?:and|but|then|or)\s+)*",
@@ -137,25 +144,31 @@ class _Clause(NamedTuple):
 
 def unsaid(text: str, others: Sequence[str]) -> tuple[str, ...]:
     """The clauses and words of a text that say what none of the others does. Where nothing of it stands in them, they
-    say it in other words; but there are none for a number, or for a name in code."""
+    say it in other words; but there are none for a number, or for a name in code. In languages other than English
+    small words are not known, so that only such names count."""
     clauses = list(_clauses(text))
     known = [clause for other in others for clause in _clauses(other)]
     said = {stem for clause in known for stem in clause.words}
     met = any(clause.telling & said for clause in clauses)
-    return tuple(dict.fromkeys(part for clause in clauses for part in _parts(clause, known, said, met)))
+    words = _WORD.findall(" ".join((text, *others)).casefold())
+    english = sum(word in _GRAMMAR | _PLAIN | _NO for word in words) >= _ENGLISH * len(words)
+    parts = (part for clause in clauses for part in _parts(clause, known, said, met=met, english=english))
+    return tuple(dict.fromkeys(parts))
 
 
-def _parts(clause: _Clause, known: Sequence[_Clause], said: set[str], met: bool) -> Iterator[str]:
-    lacking = [stem for stem in clause.words if stem in clause.telling and stem not in said]
-    exact = [word for stem in lacking if _EXACT.search(word := clause.words[stem])]
-    there = clause.telling & said
-    mostly = met and lacking and not _SCOPE.match(clause.text) and (not there or len(lacking) > max(1, len(there)))
-    if mostly or _contradicts(clause, known):
+def _parts(clause: _Clause, known: Sequence[_Clause], said: set[str], *, met: bool, english: bool) -> Iterator[str]:
+    lacking = {stem: word for stem, word in clause.words.items() if stem in clause.telling and stem not in said}
+    there, few = clause.telling & said, met and not _SCOPE.match(clause.text)
+    if _contradicts(clause, known) or (
+        few and lacking and (not there or (english and len(lacking) > max(1, len(there))))
+    ):
         yield clause.text
-    elif met and there:
-        yield from (word for stem in lacking if _is_name(word := clause.words[stem]) or _swapped(stem, clause, known))
-    else:
-        yield from exact or (clause.words[stem] for stem in lacking if _swapped(stem, clause, known))
+        return
+    for stem, word in lacking.items():
+        exact = _EXACT.search(word) or _UNBROKEN.search(clause.text)
+        name = met and there and _is_name(word, english=english)
+        if exact or name or (english and _swapped(stem, clause, known)):
+            yield word
 
 
 def _contradicts(clause: _Clause, known: Iterable[_Clause]) -> bool:
@@ -176,22 +189,29 @@ def _within(other: _Clause, words: set[str]) -> bool:
 
 
 def _swapped(stem: str, clause: _Clause, known: Iterable[_Clause]) -> bool:
-    """Whether a clause has it in the place of another word: "use yarn" for "use pnpm"."""
-    if next(iter(clause.words)) == stem and clause.words[stem].istitle():
-        return False  # the verb, which has many likes
+    """Whether a clause has it in the place of another word: "use yarn" for "use pnpm". Verbs, which come first, have
+    many likes."""
+    mine = ["", *clause.words, ""]
+    at = mine.index(stem)
+    if at == 1 and clause.words[stem].istitle():
+        return False
     for other in known:
-        instead = other.telling - clause.telling
-        alike = any(
-            min(len(stem), len(one)) > _SHORT and (stem.startswith(one) or one.startswith(stem)) for one in instead
-        )
-        if clause.words.keys() & other.words.keys() and 0 < len(instead) <= 2 and not alike:
-            return clause.telling - other.telling == {stem}
+        theirs = ["", *other.words, ""]
+        for place, one in enumerate(theirs[1:-1], 1):
+            beside = {mine[at - 1]} & {theirs[place - 1]} | {mine[at + 1]} & {theirs[place + 1]}
+            if one in other.telling - clause.telling and beside - {""} and not _alike(stem, one):
+                return True
     return False
 
 
-def _is_name(word: str) -> bool:
-    exact = _EXACT.search(word) is not None or _VOWEL.search(word) is None
-    return exact or word.casefold() in _GRAVE or (len(word) <= _SHORT and not word.istitle())
+def _alike(one: str, other: str) -> bool:
+    return min(len(one), len(other)) > _SHORT and (one.startswith(other) or other.startswith(one))
+
+
+def _is_name(word: str, *, english: bool) -> bool:
+    if _VOWEL.search(word) is None or word.casefold() in _GRAVE:
+        return True
+    return english and len(word) <= _SHORT and not word.istitle()
 
 
 def _clauses(text: str) -> Iterator[_Clause]:

@@ -16,7 +16,7 @@ _EXCERPT = 60
 _SHOWN_SPACES = frozenset("\n\r\t ")
 _BLANK_LETTERS = frozenset(map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0)))
 _SELECTORS = re.compile("[\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
-_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(\w(?:[\w ',-]*\w)?)\1(?![\w*])")
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_)([^\W_](?:(?:[^\W_]|[ ',-])*[^\W_])?)\1(?![\w*])")
 _SIGNS = (
     ("code", re.compile(r"[`$<>{}\[\]=~^*_]|\s\||\|\s|\(\)|(?:^|\s)--?[A-Za-z]")),
     ("a path", re.compile(r"[/\\]")),
