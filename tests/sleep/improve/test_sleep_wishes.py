@@ -182,3 +182,11 @@ async def test_of_two_wishes_in_one_turn_the_one_that_stands_behind_is_the_later
     heard = [said(SPACES, 2), said(TABS, 2)]
     found, _ = await sorted_out(heard, {"wishes": wishes, "contradict": [{"one": "q1", "other": "q2"}]})
     assert list(found.wishes) == [TABS]
+
+
+async def test_a_rule_that_stands_already_is_left_out_for_that_whatever_quote_is_named() -> None:
+    wishes = [{"rule": "Be brief.", "quotes": ["q1"]}]
+    contradict = [{"one": "q1", "other": "q2"}]
+    reply = {"wishes": wishes, "contradict": contradict}
+    found, _ = await sorted_out([said(TABS, 0), said(SPACES, 2)], reply, documents=["Be brief.\n"])
+    assert found.left == {"the agent reads the same already": ["Be brief."]}
