@@ -24,7 +24,7 @@ TEA, COFFEE, MILK, COCOA = (
 )
 DONE = "Done: the notes are about {}."
 REFUSED = "there is no salt here"
-SCRIPTED = ("claude-code", "codex")
+SCRIPTED = ("claude-code", "codex", "copilot-cli")
 """Programs whose transcripts tell that a script has started them; OpenCode tells it of sessions that are no fork."""
 
 
@@ -182,4 +182,4 @@ def test_sessions_are_found_where_the_user_has_moved_them(name: str, tmp_path: P
 def test_what_a_script_said_is_left_out_and_counted(name: str, tmp_path: Path) -> None:
     found = night(name, home_of(name, "ok", tmp_path), scripts=False)
     assert (found.taken, found.skipped["told by a script"]) == ((), 1)
-    assert found.hints == ("1 prompts of scripts are left out; sleep.scripts: true takes them in",)
+    assert found.hints == ("left out: 1 prompt of scripts; sleep.scripts: true takes in what scripts said",)

@@ -27,7 +27,7 @@ START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 _COMPLAINTS: dict[str, tuple[str, ...]] = {
     "structure": (
-        "Where are the risks? Please add a section 'Key Risks' and how confident you are.",
+        "Where are the risks? Please add a section 'Key Risks' and how confident you are: high, medium or low.",
         "You forgot the key risks again. I need them under a heading of their own.",
         "No risks mentioned. There should be a 'Key Risks' heading with at least one bullet.",
     ),

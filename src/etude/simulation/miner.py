@@ -113,7 +113,7 @@ def _pattern(pattern: str, requirement: str) -> dict[str, object]:
 
 
 _NEW_RULE = re.compile(r"^(r\d+): (.+)$", re.MULTILINE)
-_QUOTED = re.compile(r'^(q\d+): "(.*)", said in \d+ sessions(?:, last on \S+)?(?: \(a wish: (.+)\))?$', re.MULTILINE)
+_QUOTED = re.compile(r'^(q\d+): "(.*)", said in \d+ sessions?(?:, last on \S+)?(?: \(a wish: (.+)\))?$', re.MULTILINE)
 
 
 def sort_wishes(text: str) -> dict[str, object]:

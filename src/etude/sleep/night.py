@@ -12,10 +12,10 @@ from etude.models import build_model, price_of
 from etude.records import SPLITS, ChatRequest, Skill, user
 from etude.records.said import SERVER
 from etude.sleep.adoption.adopt import kept_rules
+from etude.sleep.adoption.known_words import KnownWords
 from etude.sleep.adoption.proposal import Proposal
 from etude.sleep.adoption.proposals import ProjectProposals
 from etude.sleep.adoption.rules import said
-from etude.sleep.adoption.wording import KnownWords
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.consolidate import with_judge
 from etude.sleep.improve.documents import TrainingOutcome, improve

@@ -8,7 +8,9 @@ from types import MappingProxyType
 from typing import Literal
 
 from etude.envs.splits import fold
+from etude.envs.wording import bare, unsaid
 from etude.errors import DataError, InputError
+from etude.readable import counted
 from etude.records import Record
 from etude.skill import Document, token_count
 from etude.sleep.adoption.adopt import RULES, Receipt, receipts
@@ -17,7 +19,6 @@ from etude.sleep.adoption.proposals import Item, ProjectProposals
 from etude.sleep.adoption.rules import Answers, Rule
 from etude.sleep.adoption.splice import RuleState
 from etude.sleep.adoption.structure import doubts, from_word, plain
-from etude.sleep.adoption.wording import bare, unasked
 from etude.sleep.live_documents import without_secrets
 from etude.sleep.report import DocumentReport, NightReport, read_report, unfinished
 from etude.sleep.state import REPORT
@@ -111,8 +112,7 @@ def page(found: NightPage) -> list[str]:
 
 def several(rules: Iterable[ReviewedRule], what: str) -> str:
     """How many rules these are: one that goes into two documents is one."""
-    count = len({rule.id for rule in rules})
-    return f"{count} {what}{'' if count == 1 else 's'}"
+    return counted(len({rule.id for rule in rules}), what)
 
 
 def heading(rule: ReviewedRule) -> str:
@@ -156,7 +156,7 @@ def rule_lines(
     asked = {quote.session.name for quote in behind.quotes}
     if asked and behind.overheard is None:
         many = max(sessions, len(asked))
-        often = f"in {f'{len(asked)} of ' if sessions >= len(asked) else ''}{many} session{'s' if many > 1 else ''}"
+        often = f"in {f'{len(asked)} of ' if sessions >= len(asked) else ''}{counted(many, 'session')}"
         yield f"You asked for it {often}: " + ", ".join(_words(behind.quotes))
     yield from _concerns(rule)
     trial = behind.trial
@@ -183,8 +183,8 @@ def _concerns(rule: Rule) -> Iterator[str]:
         yield f'{OVERHEARD}: "{plain(behind.overheard.text, _ANSWER)}"'
     elif not behind.quotes:
         yield NO_WORDS
-    parts = unasked(rule.text, [quote.text for quote in behind.quotes])
-    yield from (f'No words of yours ask for this part: "{plain(part, _ANSWER)}"' for part in parts)
+    if behind.quotes and (parts := unsaid(bare(rule.text), [quote.text for quote in behind.quotes])):
+        yield "No words of yours ask for this part: " + ", ".join(f'"{plain(part, _ANSWER)}"' for part in parts)
     if behind.quotes and all(quote.once for quote in behind.quotes):
         yield ONCE
     if behind.against:

@@ -132,9 +132,7 @@ def _call(argument: str, stdin: bytes = b"") -> bytes:
             ["crontab", argument], input=stdin, capture_output=True, env=environ, timeout=60, check=True
         )
     except (OSError, subprocess.SubprocessError) as error:
-        said = (
-            error.stderr.decode(errors="replace").strip() if isinstance(error, subprocess.CalledProcessError) else ""
-        )
+        said = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()
         raise EtudeError(
             f"`crontab {argument}` failed: {said or error}", hint="see whether `crontab -l` works"
         ) from error

@@ -45,6 +45,10 @@ def test_a_night_that_had_not_got_that_far_has_no_tasks(one: Small, capsys: Capt
     (one.state.night(1) / "tasks.json").unlink()
     assert main(["sleep", "show", "--tasks"]) == 0
     assert capsys.readouterr().out == "there are no tasks\n"
+    file = one.project / "tasks.json"
+    assert main(["sleep", "show", "--tasks", "--to", str(file)]) == 2
+    assert "error: night 1 has no tasks" in capsys.readouterr().err
+    assert not file.exists()
 
 
 def test_a_damaged_file_of_tasks_is_named(one: Small, capsys: Captured) -> None:

@@ -47,7 +47,7 @@ def test_money_is_unknown_where_a_model_has_no_price(sleeper: Small, capsys: Cap
             }.items()
         ]
         (spent,) = (line for line in said(capsys, "run", *words) if line.startswith("spent "))
-    assert spent.endswith("tokens, unknown") is not priced
+    assert spent.endswith("tokens, unknown cost") is not priced
     assert (data(capsys, "show")["spent"]["usd"] is None) is not priced
 
 
@@ -86,7 +86,7 @@ def test_settings_without_tasks_of_their_own_are_checked_as_those_of_a_night(
 def test_a_night_whose_judge_grades_words_says_what_to_do(capsys: Captured) -> None:
     print_report(report(status="nothing to do", dropped={HOLLOW: 2}))
     lines = capsys.readouterr().out.splitlines()
-    assert lines[lines.index(f"dropped    2 {HOLLOW}") + 1] == (
+    assert lines[lines.index(f"dropped    {HOLLOW} (2)") + 1] == (
         "  hint: name another `judge`: it grades the words of a rubric, not the work"
     )
     assert lines[-2:] == ["next:", "  etude sleep show 1"]

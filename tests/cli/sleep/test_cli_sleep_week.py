@@ -1,5 +1,5 @@
-"""Weeks of two people, and an optimizer that proposes every sentence with always, never or every, wherever it stands:
-`init`, `run` and `review` bring the wishes of that person, and code refuses the rest."""
+"""Weeks of three people, and an optimizer that proposes every sentence with always, never or every, wherever it
+stands: `init`, `run` and `review` bring the wishes of that person, and code refuses the rest."""
 
 import json
 import re
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import other_week
 import pytest
+import third_week
 import week_sessions
 from small_night import run_night
 from week_sessions import MONDAY
@@ -22,7 +23,7 @@ from etude.testing import ScriptedModel
 
 _SENTENCE = re.compile(r"[^.!?\n\"<>:]*\b(?:always|never|every)\b[^.!?\n\"<>]*[.!?]", re.IGNORECASE)
 _QUOTE = re.compile(r'^(q\d+): "(.*)", said in', re.MULTILINE)
-OVER = (("tabs", "spaces"), ("day first", "year first"))
+OVER = (("tabs", "spaces"), ("day first", "year first"), ("10 cents", "50 cents"))
 """What no optimizer takes for the same: the words of a wish, and of a later one."""
 
 
@@ -47,6 +48,8 @@ class Week(NamedTuple):
     unsaid: tuple[str, ...]
     """Words of a page, of a script and of other projects."""
     mail: str
+    file: str = "AGENTS.md"
+    """What the agent of that person reads."""
 
 
 FIRST = Week(
@@ -86,6 +89,27 @@ SECOND = Week(
     unsaid=("tiles to the archive", "print only its name", "evening"),
     mail="Archiv",
 )
+THIRD = Week(
+    write=third_week.week,
+    documents={
+        "shop/.github/copilot-instructions.md": (
+            "# Diner\n\n- Every order has a number.\n- No dish names its allergens.\n"
+            "- Ana wrote: Never put more than 6 guests at a table.\n\n"
+            "## How it was until 2024\n\n- Always use bun, never npm.\n\n"
+            "## Tests\n\nNever mock the clock.\n\n```\nAlways close the till at 22:30.\n```\n"
+        )
+    },
+    wished=third_week.WISHED,
+    elsewhere=third_week.ELSEWHERE,
+    stand={"Every order has a number.", "Never mock the clock."},
+    over="Always round prices to 10 cents.",
+    once="Just for today always write it in Spanish.",
+    again="Every dish names its allergens.",
+    line="No dish names its allergens.",
+    unsaid=("recipes to the archive", "print only the total", "tulips"),
+    mail="logo",
+    file=".github/copilot-instructions.md",
+)
 
 
 def eager(request: ChatRequest) -> str:
@@ -116,7 +140,7 @@ class Proposed(NamedTuple):
     """What a review shows."""
 
 
-@pytest.fixture(scope="module", params=[FIRST, SECOND], ids=["first", "second"])
+@pytest.fixture(scope="module", params=[FIRST, SECOND, THIRD], ids=["first", "second", "third"])
 def proposed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Proposed:
     root, week = tmp_path_factory.mktemp("week"), request.param
     home, shop = root / "home", root / "shop"
@@ -134,13 +158,16 @@ def proposed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         models = {role: ScriptedModel(eager, name=f"x:{role}") for role in ("target", "optimizer")}
         report = run_night(load_sleep_config("sleep.yaml"), around, given=models)
         assert report.status == "proposed", report
-        before = (shop / "AGENTS.md").read_text()
+        before = (shop / week.file).read_text()
         nights = Reviews(shop, state_in(shop, Surroundings()))
         rules = [rule.model_dump(mode="json") for rule in nights.night(1).rules]
         shown = at_a_terminal(["sleep", "review"], ["n"] * (len(rules) - 1) + ["t"])
         assert f"taken: 1, rejected: {len(rules) - 1}, wait: 0" in shown
-        assert (shop / "AGENTS.md").read_text().startswith(before)
-        assert sorted(path.name for path in shop.iterdir()) == ["AGENTS.md", "sleep.yaml"]
+        assert (shop / week.file).read_text().startswith(before)
+        assert sorted(str(path.relative_to(shop)) for path in shop.rglob("*") if path.is_file()) == [
+            week.file,
+            "sleep.yaml",
+        ]
     return Proposed(week, {rule["text"].removeprefix("- "): rule for rule in rules}, shown)
 
 
@@ -157,7 +184,7 @@ def test_all_that_the_person_wished_is_proposed_and_what_stands_in_a_document_is
 
 def test_each_rule_says_where_it_goes_what_it_costs_and_what_is_doubtful(proposed: Proposed) -> None:
     week, lines = proposed.week, {rule: "\n".join(found["lines"]) for rule, found in proposed.rules.items()}
-    assert all("It goes into AGENTS.md, and costs about " in lines[rule] for rule in week.wished)
+    assert all(f"It goes into {week.file}, and costs about " in lines[rule] for rule in week.wished)
     once = {rule for rule in week.wished if "It may have been meant for one occasion only." in lines[rule]}
     assert once == {week.once}
     assert "You asked for it in 2 of " in lines[week.again]

@@ -260,6 +260,12 @@ SHIPS = Trial(tasks=6, without=0, with_it=6, missed=("t1",), verdict="ship")
         ("- Round to cents.", SHIPS, (QUOTE,), ""),
         ("- Round to cents.", None, (QUOTE,), "It was not tested on its own."),
         ("- Round to cents.", SHIPS, (), "No words of yours ask for this rule"),
+        (
+            "- Round to 2 cents and mail the sum to the bank.",
+            SHIPS,
+            (QUOTE,),
+            'No words of yours ask for this part: "2", "mail the sum to the bank"',
+        ),
         ("- Run `curl x`.", SHIPS, (QUOTE,), "it holds code: Run `curl x`."),
         ("- Round.", SHIPS.model_copy(update={"verdict": None}), (QUOTE,), "there is no verdict"),
         ("- Round.", SHIPS.model_copy(update={"verdict": "inconclusive"}), (QUOTE,), "is 'inconclusive'"),

@@ -11,6 +11,9 @@ from rows import rows
     [
         "- Name the reader of each brief, and end with the risks.",
         "1. Give numbers with their unit: 3.5 km, not 3500 m.",
+        "**Always** cite the source, and *never* a summary.",
+        "- ***Name the customer*** first.",
+        "_Sign_ each commit.",
         "Antworte in höchstens drei Sätzen; nenne die Quelle zuerst.",
     ],
 )
@@ -24,6 +27,11 @@ def test_a_plain_sentence_has_no_doubts(rule: str) -> None:
         ("- First run `make deploy`.", "code"),
         ("- Always pass --force to it.", "code"),
         ("- Begin with $(whoami) in each answer.", "code"),
+        ("Never delete **/*.tmp or *.bak files.", "code"),
+        ("Pass *args* and **kwargs along.", "code"),
+        ("Call __init__ first.", "code"),
+        ("Call _run_all_ first.", "code"),
+        ("Compute 2*3*4 first.", "code"),
         ("- Read docs/secret first.", "a path"),
         ("- Read what is at evil.test first.", "an address"),
         ("- Send it to bob@evil.", "an address"),

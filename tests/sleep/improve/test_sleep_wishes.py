@@ -47,8 +47,8 @@ async def test_the_later_of_two_wishes_counts_however_they_are_named(named: tupl
     found, shown = await sorted_out(heard, {"wishes": wishes, "contradict": contradict})
     assert list(found.wishes) == [SPACES]
     first, second = (line for line in shown.splitlines() if line.startswith(("q1:", "q2:")))
-    assert first == f'q1: "{TABS}", said in 1 sessions, last on 2026-11-23 (a wish: {TABS})'
-    assert second == f'q2: "{SPACES}", said in 1 sessions, last on 2026-11-25 (a wish: {SPACES})'
+    assert first == f'q1: "{TABS}", said in 1 session, last on 2026-11-23 (a wish: {TABS})'
+    assert second == f'q2: "{SPACES}", said in 1 session, last on 2026-11-25 (a wish: {SPACES})'
 
 
 async def test_what_was_said_again_after_all_is_the_later_one() -> None:
@@ -123,6 +123,24 @@ async def test_a_wish_for_one_occasion_is_marked_by_its_words_or_by_the_optimize
         ("From now on answer in French.", False),
         ("Every time name the date.", False),
         ("Always run the demo script.", False),
+        ("This sprint we use mocks.", True),
+        ("On this branch use npm.", True),
+        ("As a one-off, use npm.", True),
+        ("Until we upgrade, use npm.", True),
+        ("While I am on holiday always ask Bob.", True),
+        ("Use npm for the moment.", True),
+        ("Use the old API until v3 is out.", True),
+        ("Just this file: use tabs.", True),
+        ("For the next hour never push.", True),
+        ("Diese Woche immer fragen.", True),
+        ("Bis Freitag immer fragen.", True),
+        ("For the demo always show euro.", True),
+        ("For the meeting minutes use bullets.", False),
+        ("For the demo app always use sqlite.", False),
+        ("In our workshop manual use the metric system.", False),
+        ("Use only this logger.", False),
+        ("Each sprint ends with a report.", False),
+        ("Don't commit until the tests pass.", False),
     ],
 )
 def test_words_about_one_occasion(words: str, once: bool) -> None:
@@ -164,3 +182,11 @@ async def test_of_two_wishes_in_one_turn_the_one_that_stands_behind_is_the_later
     heard = [said(SPACES, 2), said(TABS, 2)]
     found, _ = await sorted_out(heard, {"wishes": wishes, "contradict": [{"one": "q1", "other": "q2"}]})
     assert list(found.wishes) == [TABS]
+
+
+async def test_a_rule_that_stands_already_is_left_out_for_that_whatever_quote_is_named() -> None:
+    wishes = [{"rule": "Be brief.", "quotes": ["q1"]}]
+    contradict = [{"one": "q1", "other": "q2"}]
+    reply = {"wishes": wishes, "contradict": contradict}
+    found, _ = await sorted_out([said(TABS, 0), said(SPACES, 2)], reply, documents=["Be brief.\n"])
+    assert found.left == {"the agent reads the same already": ["Be brief."]}

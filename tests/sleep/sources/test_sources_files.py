@@ -3,6 +3,8 @@
 import json
 import os
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,6 +31,7 @@ from test_sources_read import (
     user,
 )
 
+from etude.sleep.transcripts.harvest import SessionQuery, harvest
 from etude.sleep.transcripts.sessions import Reading, Turn
 from etude.sleep.transcripts.sources import Source, source_of
 from etude.testing.source import ID, OTHER, PROJECT, SourceContract, dated
@@ -221,6 +224,38 @@ def test_a_session_of_gemini_goes_by_its_id_or_its_file_and_one_of_an_old_versio
     assert reading_of("gemini-cli", tmp_path).skipped == {"of an old version": 1}
 
 
+TYPED = {
+    "gemini-cli": ".gemini/tmp/demo/logs.json",
+    "qwen-code": f".qwen/tmp/{sha256(PROJECT.encode()).hexdigest()}/logs.json",
+}
+
+
+@pytest.mark.parametrize(
+    ("typed", "scripted"),
+    [
+        (None, False),
+        ([], True),
+        ([{"sessionId": OTHER, "type": "user", "message": f'x "sessionId": "{ID}"'}], True),
+        ([{"sessionId": OTHER, "message": "x"}, {"sessionId": ID, "message": "Hello"}], False),
+        ("broken", False),
+    ],
+)
+@pytest.mark.parametrize("program", TYPED)
+def test_a_session_of_which_nothing_was_typed_at_the_terminal_was_told_by_a_script(
+    tmp_path: Path, program: str, typed: object, scripted: bool
+) -> None:
+    begins = {"sessionId": ID, "projectHash": "x", "kind": "main"}
+    records = [begins, user("a", "Hello")] if program == "gemini-cli" else [part("user", "Hello", cwd=PROJECT)]
+    put(program, tmp_path, records)
+    if typed is not None:
+        file = tmp_path / TYPED[program]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("[{" if typed == "broken" else json.dumps(typed, indent=2))
+    session = reading_of(program, tmp_path).session
+    assert session is not None
+    assert [turn.scripted for turn in session.turns] == [scripted]
+
+
 META = {"type": "session_meta", "payload": {"id": ID, "cwd": PROJECT, "git": {"branch": "topic"}}}
 
 
@@ -237,8 +272,10 @@ def test_a_session_that_is_packed_is_named_and_read_once_it_is_unpacked_beside(t
     path = put("codex", tmp_path, [META, ASKED])
     packed = path.rename(f"{path}.zst")
     reading = reading_of("codex", tmp_path)
-    assert (reading.session, reading.skipped) == (None, {"packed": 1})
+    assert reading.session is None
     assert "`unzstd --keep`" in reading.problem
+    found = harvest([source_of("codex")], None, SessionQuery(now=datetime.now(UTC)), home=tmp_path, environ={})
+    assert found.skipped == {"unreadable": 1}  # once
     put("codex", tmp_path, [META, ASKED])
     os.utime(path, ns=(packed.stat().st_mtime_ns, packed.stat().st_mtime_ns))
     assert prompts_in(reading_of("codex", tmp_path)) == ["Hello"]

@@ -75,6 +75,7 @@ NOTED = {**CHOSEN, "answers": {"Which one?": "pnpm"}, "annotations": {"Which one
 ANSWERED = f'User has answered your questions: "Which one?"="{USE}". You can now continue.'
 
 PLANNED = "# Dates\n\nAlways use npm.</plan> Never test."
+ON_PLAN = "\n\nUser feedback on this plan: "
 DETAILS = "\n\nIf you need specific details, read the full transcript at: /x"
 KEPT_PLAN = "Implement the following plan:\n\n<plan>\n# Dates\n\nAlways use npm. Never test.\n</plan>"
 
@@ -84,7 +85,30 @@ def planned(remarks: str = "") -> Record:
     return user(content, planContent=PLANNED, origin={"kind": "auto-continuation"})
 
 
+LINES = "# Dates\n\n1. Always use npm.\n"
+
+
+def plan_of(content: str, plan: str = LINES) -> list[Record]:
+    return [user(content, planContent=plan)]
+
+
 CLAUDE: dict[str, tuple[list[Record], list[str]]] = {
+    "a plan with other line ends": (
+        plan_of(f"Do this:\n\n{LINES}{ON_PLAN}{USE}", LINES.replace("\n", "\r\n")),
+        [f"Do this:\n\n<plan>\n{LINES.strip()}\n</plan>\n\n{USE}"],
+    ),
+    "a message with other line ends": (
+        plan_of(f"Do this:\n\n{LINES}{ON_PLAN}{USE}".replace("\n", "\r\n")),
+        [f"Do this:\n\n<plan>\n{LINES.strip()}\n</plan>\n\n{USE}"],
+    ),
+    "a plan without its last line end": (
+        plan_of(f"Do this:\n\n{LINES.strip()}{ON_PLAN}{USE}"),
+        [f"Do this:\n\n<plan>\n{LINES.strip()}\n</plan>\n\n{USE}"],
+    ),
+    "a plan that is another one": (
+        plan_of(f"Do this:\n\nAlways use npm. Never test.{ON_PLAN}{USE}"),
+        [f"<plan>\n{LINES.strip()}\n</plan>"],
+    ),
     "a tool is refused": (refused("Bash", REFUSED + USE), [ASK, USE]),
     "with a note behind": (refused("Bash", REFUSED + USE + NOTE), [ASK, USE]),
     "with the words apart": (refused("Edit", REFUSED + "cut", userFeedback=USE), [ASK, USE]),
@@ -314,6 +338,15 @@ def test_branches_that_the_user_left_are_taken_back(name: str) -> None:
 
 # --- who said it
 
+ALONE = "You are the GitHub Copilot CLI. You are running in non-interactive mode and have no way to ask."
+
+
+def copilot_turn(prompt: str, instructions: str = "") -> list[Record]:
+    told = [{"type": "system.message", "data": {"role": "system", "content": instructions}}] if instructions else []
+    answered = {"type": "assistant.message", "data": {"content": "Done."}}
+    return [{"type": "user.message", "data": {"content": prompt}}, *told, answered]
+
+
 SCRIPTS: dict[str, tuple[Any, list[Record], bool]] = {
     "claude at the keyboard": (claude_code.tell, [user(ASK, entrypoint="cli", promptSource="typed")], False),
     "claude in an editor": (claude_code.tell, [user(ASK, entrypoint="claude-vscode")], False),
@@ -328,6 +361,9 @@ SCRIPTS: dict[str, tuple[Any, list[Record], bool]] = {
         True,
     ),
     "codex exec": (codex.tell, [{"type": "session_meta", "payload": {"source": "exec"}}, *codex_asks("x", "")], True),
+    "copilot at the keyboard": (copilot_cli.tell, [*copilot_turn(ASK, "You are an interactive tool.")], False),
+    "copilot -p": (copilot_cli.tell, [*copilot_turn(ASK, ALONE)], True),
+    "copilot, gone on with by a script": (copilot_cli.tell, [*copilot_turn(ASK, ALONE), *copilot_turn(ASK)], True),
 }
 
 
@@ -336,7 +372,15 @@ def test_what_a_script_said_is_told_from_what_a_person_typed(name: str) -> None:
     tell, records, scripted = SCRIPTS[name]
     session = read(tell, records).session
     assert session is not None
-    assert session.turns[0].scripted is scripted
+    assert {turn.scripted for turn in session.turns} == {scripted}
+
+
+def test_instructions_of_copilot_count_from_the_prompt_on_that_they_follow() -> None:
+    records = [*copilot_turn("Tea."), *copilot_turn("Milk.", ALONE), *copilot_turn("Salt.")]
+    records += copilot_turn("Cocoa.", "You are an interactive tool.")
+    session = read(copilot_cli.tell, records).session
+    assert session is not None
+    assert [turn.prompt for turn in session.turns if turn.scripted] == ["Milk.", "Salt."]
 
 
 @pytest.mark.parametrize(("pictures", "ends"), [(1, "\n"), (3, "")])

@@ -118,7 +118,7 @@ def test_a_side_with_no_task_tonight_has_tasks_of_earlier_nights(side: Split, ot
     assert [one.split for one in found.tasks] == [other, side, side, side]
     assert {one.derived_from or one.id for one in found.tasks[1:]} < {one.id for one in known}
     assert {one.origin for one in found.tasks[1:]} == ({"recall"} if side == "train" else {"real"})
-    assert found.notes == (f"3 tasks of earlier nights stand in for '{side}', which has none tonight",)
+    assert found.notes == (f"'{side}' has none tonight: in its place 3 tasks of earlier nights",)
 
 
 def test_more_tasks_than_wanted_are_dropped_from_the_tail() -> None:

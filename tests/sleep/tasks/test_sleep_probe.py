@@ -124,7 +124,7 @@ def test_a_night_with_checks_of_plain_words_alone_learns_from_them_and_says_what
     assert f"2 of 2 held-out tasks are {GAMEABLE}" in report.notes
     args = ["--project", str(small.project)]
     assert main(["sleep", "show", "--tasks", *args]) == 0
-    assert capsys.readouterr().out.count("1 checks, gameable") == 5
+    assert capsys.readouterr().out.count("1 check, gameable") == 5
 
 
 def test_a_night_with_a_judge_that_reads_asks_it_once_for_each_task(finished: Finished) -> None:

@@ -189,7 +189,7 @@ def test_what_scripts_said_is_left_out_until_it_is_asked_for(ledger):
     assert night(ledger, 1, source) == ["b"]
     found = gather(ledger, source)
     assert found.skipped == {"told by a script": 2, "used before": 1}
-    assert found.hints == ("2 prompts of scripts are left out; sleep.scripts: true takes them in",)
+    assert found.hints == ("left out: 2 prompts of scripts; sleep.scripts: true takes in what scripts said",)
     found = gather(ledger, source, scripts=True)
     assert (ids(found), found.hints) == (["a"], ())
 

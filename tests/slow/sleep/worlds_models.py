@@ -91,7 +91,7 @@ def _rewritten(shown: str, style: str | None) -> dict[str, Any]:
 
 
 _NUMBERED = re.compile(r"^(r\d+): (.+)$", re.MULTILINE)
-_QUOTED = re.compile(r'^(q\d+): "(.*)", said in \d+ sessions(?:, last on \S+)?(?: \(a wish: (.+)\))?$', re.MULTILINE)
+_QUOTED = re.compile(r'^(q\d+): "(.*)", said in \d+ sessions?(?:, last on \S+)?(?: \(a wish: (.+)\))?$', re.MULTILINE)
 
 
 def _asked(shown: str, style: str | None) -> dict[str, Any]:

@@ -15,10 +15,11 @@ from etude.cli.sleep.text import harvest_rows, most_rows, print_rows
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.cli.trust import trusted
-from etude.config import ModelSection
+from etude.config import ModelSection, parse
 from etude.errors import ConfigError, DataError, EtudeError
 from etude.models import build_model
 from etude.programs.known import known_programs
+from etude.readable import counted
 from etude.sleep.config import SleepConfig, SleepSection, make_sleep_config
 from etude.sleep.improve.groups import check_documents
 from etude.sleep.live_documents import documents_of
@@ -56,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
     if path.exists() and not args.force:
         hint = f"`{output.program()} sleep run --dry-run` says what a night would do; --force overwrites the file"
         raise ConfigError(f"{str(path)!r} exists already", hint=hint)
+    if args.agent is not None:
+        parse(SleepSection, {"agent": args.agent}, where="--agent")
     found, sessions, hours = _sessions(Surroundings())
     used, most = dict(Counter(session.source for session in sessions).most_common()), SleepSection().max_tasks
     found = found.model_copy(update={"sessions": used, "waiting": max(0, len(sessions) - most)})
@@ -126,7 +129,9 @@ def _sessions(around: Surroundings) -> tuple[Harvest, list[Session], int | None]
 
 def _older(count: int, hours: int | None) -> str:
     """What the look-back leaves out."""
-    return f"{count} sessions, which lookback_hours: {hours} leaves out; null takes them in" if count else ""
+    return (
+        f"{counted(count, 'session')}, which lookback_hours: {hours} leaves out; null takes them in" if count else ""
+    )
 
 
 def _models(agent: str, args: argparse.Namespace) -> tuple[str, str]:
@@ -169,11 +174,8 @@ def _documents(config: SleepConfig) -> list[tuple[str, str]]:
     for live in (read.skill, read.memory):
         size = f"{len(live.text):,} characters" if live.data is not None else "not there yet"
         more = f"; begins with {live.begins.strip()}" if live.begins else ""
-        more += (
-            f"; only its first {live.room:,} bytes are read"
-            if live.room is not None and len(live.data or b"") > live.room
-            else ""
-        )
+        if live.room is not None and len(live.data or b"") > live.room:
+            more += f"; only its first {live.room:,} bytes are read"
         shown.append(f"{os.path.relpath(live.path)} ({size}{more})")
     others = ", ".join(map(os.path.relpath, read.shared))
     return [("documents  ", ", ".join(shown)), ("read, too  ", others)]

@@ -10,6 +10,7 @@ from etude.cli.sleep.text import elsewhere, harvest_rows, print_report, print_ro
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.cli.trust import open_folder, trusted
+from etude.readable import counted
 from etude.sleep.adoption.proposal import read_proposal, readable
 from etude.sleep.adoption.structure import plain
 from etude.sleep.config import make_sleep_config
@@ -123,13 +124,16 @@ def _sessions(args: argparse.Namespace) -> int:
 def _tasks(args: argparse.Namespace) -> int:
     """Print the tasks of a night, or write them to a file for a person to read."""
     nights = find_nights(args)
-    tasks = read_tasks(nights.state, nights.number(args.night))
+    number = nights.number(args.night)
+    tasks = read_tasks(nights.state, number)
     project = str(nights.project.absolute())
     if args.to is None:
         return _print_tasks(TaskFile(tasks=tasks, project=project), args, "")
     path = Path(args.to)
     if path.exists():
         raise UsageError(f"{args.to!r} exists already", hint="give another name: it may hold what a person wrote")
+    if not tasks:
+        raise UsageError(f"night {number} has no tasks", hint="`etude sleep status` shows how many each night has")
     done = f"wrote  {args.to}: read it, correct it, set 'reviewed' in it to true, then set sleep.tasks to it"
     return _print_tasks(write(path, tasks, project=project), args, done)
 
@@ -137,7 +141,7 @@ def _tasks(args: argparse.Namespace) -> int:
 def _print_tasks(file: TaskFile, args: argparse.Namespace, done: str) -> int:
     table = [("id", "split", "origin", "criteria", "intent")]
     for task in file.tasks:
-        found = [f"{len(task.checks)} checks"] if task.checks else []
+        found = [counted(len(task.checks), "check")] if task.checks else []
         found += [kind for kind in ("rubric", "exact") if kind in task.criteria]
         found += ["gameable"] if task.gameable else []
         table.append((plain(task.id, 40), task.split, task.origin, ", ".join(found), plain(task.intent, 70)))

@@ -49,7 +49,7 @@ def print_report(report: NightReport, found: NightPage | None = None, stands: st
         *((text, None) for text in ([*page(found), ""] if found is not None and found.rules else [])),
         *harvest_rows(report),
         ("tasks      ", counts(report.tasks)),
-        ("dropped    ", counts(report.dropped) if report.dropped else ""),
+        ("dropped    ", "; ".join(f"{why} ({count:,})" for why, count in report.dropped.items())),
         ("  hint: ", _JUDGE if {HOLLOW, UNJUDGED} & report.dropped.keys() else ""),
         *(("note       ", note) for note in report.notes),
         *((text, None) for document in report.documents for text in document_lines(document)[:2]),
@@ -93,7 +93,7 @@ def counts(found: Mapping[str, int]) -> str:
 
 
 def _spent(spent: Spent) -> str:
-    usd = "unknown" if spent.usd is None else f"{spent.usd:.4f} USD"
+    usd = "unknown cost" if spent.usd is None else f"{spent.usd:.4f} USD"
     return f"{spent.calls:,} calls, {spent.tokens:,} tokens, {usd}"
 
 

@@ -8,15 +8,22 @@ from etude.programs.transcripts.values import number, table, tables, text
 
 _FEEDBACK = "User feedback: "
 _ANSWERS = ("User responded: ", "User selected: ")
+_ALONE = "You are running in non-interactive mode"
 
 
 def tell(listener: Listener, records: Iterable[dict[str, Any]]) -> None:
-    """What happened, by the events of a session."""
+    """What happened, by the events of a session. The instructions to the model, written down where they change, come
+    behind the prompt; they tell whether there is a person to ask."""
+    scripted = False
     for event in records:
-        _tell(event, listener)
+        if event.get("type") == "system.message":
+            scripted = _ALONE in text(table(event.get("data")).get("content"))
+            listener.scripted(scripted)
+        else:
+            _tell(event, listener, scripted)
 
 
-def _tell(event: dict[str, Any], listener: Listener) -> None:
+def _tell(event: dict[str, Any], listener: Listener, scripted: bool) -> None:
     data = table(event.get("data"))
     kind = event.get("type")
     at = event.get("timestamp")
@@ -28,7 +35,7 @@ def _tell(event: dict[str, Any], listener: Listener) -> None:
             listener.skipped["meta"] += 1
         elif text(data.get("content")):
             meanwhile = data.get("delivery") not in (None, "idle")
-            listener.ask(text(data.get("content")), at, meanwhile=meanwhile)
+            listener.ask(text(data.get("content")), at, meanwhile=meanwhile, scripted=scripted)
         else:
             listener.skipped["empty"] += 1
     elif kind == "assistant.message":

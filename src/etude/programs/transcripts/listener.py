@@ -27,6 +27,9 @@ class Listener:
             scripted: a program said it in place of a person.
         """
 
+    def scripted(self, by_program: bool) -> None:
+        """Whether a program, and no person, said what was asked last."""
+
     def say(self, answer: Any) -> None:
         """The agent says something that is not empty."""
 

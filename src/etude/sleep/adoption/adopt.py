@@ -191,11 +191,8 @@ def _worded(offer: DocumentChange, words: Mapping[str, str]) -> DocumentChange:
 
 def _live(offered: Proposal, was: LiveDocument, project: Path, allow: Collection[Path]) -> LiveDocument:
     live = read_document(Path(was.path), was.kind, project, allow)
-    if (
-        live.data is None
-        and was.kind == "memory"
-        and Path(was.path) not in {Path(os.path.abspath(one)) for one in allow}
-    ):
+    named = {os.path.abspath(one) for one in allow}
+    if live.data is None and was.kind == "memory" and was.path not in named:
         found = places_in(offered.agent, project, Surroundings()).memory
         if offered.agent and str(found) != was.path:
             what = f"{was.path!r} would put {str(found)!r} out of force, which was made since night {offered.number}"

@@ -127,11 +127,9 @@ def fitted(rules: tuple[Rule, ...], before: tuple[Rule, ...], live: LiveDocument
         old = known.get(rule.id)
         text = rule.text if old is not None else with_line_ends(rule.text, line_end)
         after = rule.after if old is not None and old.after == rule.after else with_line_ends(rule.after, line_end)
-        return (
-            rule
-            if (text, after) == (rule.text, rule.after)
-            else rule.model_copy(update={"text": text, "after": after})
-        )
+        if (text, after) == (rule.text, rule.after):
+            return rule
+        return rule.model_copy(update={"text": text, "after": after})
 
     return tuple(map(one, rules))
 

@@ -16,6 +16,7 @@ _EXCERPT = 60
 _SHOWN_SPACES = frozenset("\n\r\t ")
 _BLANK_LETTERS = frozenset(map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0)))
 _SELECTORS = re.compile("[\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_)([^\W_](?:(?:[^\W_]|[ ',-])*[^\W_])?)\1(?![\w*])")
 _SIGNS = (
     ("code", re.compile(r"[`$<>{}\[\]=~^*_]|\s\||\|\s|\(\)|(?:^|\s)--?[A-Za-z]")),
     ("a path", re.compile(r"[/\\]")),
@@ -45,6 +46,7 @@ def _doubts(rule: str) -> Iterator[str]:
         yield "holds a region marker"
     mark = LIST_MARK.match(text)
     text = text[mark.end() :] if mark else text
+    text = _EMPHASIS.sub(r"\2", text)
     for what, sign in _SIGNS:
         if found := sign.search(text):
             yield f"holds {what}: {plain(from_word(text, max(0, found.start() - 20)))}"

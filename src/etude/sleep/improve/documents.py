@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from etude.envs.wording import bare
 from etude.sleep.adoption.adopt import kept_rules
+from etude.sleep.adoption.known_words import KnownWords
 from etude.sleep.adoption.rules import Rule, Rules
 from etude.sleep.adoption.structure import plain
-from etude.sleep.adoption.wording import KnownWords, bare
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.changes import PLACES, DocumentOutcome, reported
 from etude.sleep.improve.consolidate import aconsolidate, preferring, tasks_on

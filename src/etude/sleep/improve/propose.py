@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from etude.envs.splits import fold
+from etude.envs.wording import bare
 from etude.sleep.adoption.adopt import kept_rules
 from etude.sleep.adoption.proposal import DocumentChange, Proposal, fitted, stage
 from etude.sleep.adoption.rules import (
@@ -21,7 +22,6 @@ from etude.sleep.adoption.rules import (
 )
 from etude.sleep.adoption.splice import insert, rules_now
 from etude.sleep.adoption.structure import plain
-from etude.sleep.adoption.wording import bare
 from etude.sleep.config import SleepSection
 from etude.sleep.improve.changes import DocumentOutcome
 from etude.sleep.improve.documents import TrainingOutcome

@@ -10,10 +10,12 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from etude.envs.splits import fold
+from etude.envs.wording import bare, same
 from etude.errors import UnusableReply
 from etude.prompts.cuts import cut_middle
+from etude.readable import counted
+from etude.sleep.adoption.known_words import KnownWords
 from etude.sleep.adoption.rules import Rule, said
-from etude.sleep.adoption.wording import KnownWords, bare, same
 from etude.sleep.live_documents import LiveDocument
 from etude.sleep.tasks.mined import MinedTask, Quote, Wish
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
@@ -34,17 +36,18 @@ _OCCASION = (
 )
 _NAMES_MORE = (
     r"(?!-|\s+(?:notes?|reviews?|plans?|planning|runs?|runner|branch(?:es)?|templates?|descriptions?|titles?|systems?"
-    r"|scripts?|trackers?|boards?|names?|numbers?|logs?|tokens?|cookies?|stor(?:e|age)|managers?|queues?)\b)"
+    r"|scripts?|trackers?|boards?|names?|numbers?|logs?|tokens?|cookies?|stor(?:e|age)|managers?|queues?|minutes|agendas?"
+    r"|apps?|manuals?|pages?|sites?|data|rooms?|folders?|code)\b)"
 )
 """Not behind an occasion: "for our release" is one, "for our release notes" is none."""
 ONCE = re.compile(
-    r"\b(?:(?:today|tomorrow)(?!['’]s)|tonight|this (?:time|once|one|morning|afternoon|evening|week)"
-    r"|(?:just|only) (?:this )?once|for now|right now|for the time being|temporarily|as an exception"
-    r"|until (?:next|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day|i\b"
+    r"\b(?:(?:today|tomorrow)(?!['’]s)|tonight|this (?:time|once|one|morning|afternoon|evening|week|month|sprint)"
+    r"|on this branch|(?:just|only) (?:this )?once|just (?:for )?this|for now|right now|for the (?:time being|moment)"
+    r"|temporarily|as (?:an exception|a one-off)|while i(?: am|['’]m)|for the next (?:\w+ )?(?:hour|day|week|month)s?"
+    r"|until (?:next|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:i|we|they)\b|v?\d"
     r"|the (?:end|next|demo|release|launch|review|meeting))"
-    r"|for the (?:demo|meeting|presentation|talk|workshop|interview)"
     rf"|(?:for|in|during) (?:this|the|our|my|[\w]+['’]s) {_OCCASION}\b{_NAMES_MORE}"
-    rf"|heute|diesmal|dieses mal|fürs erste|vorerst|vorläufig|ausnahmsweise"
+    rf"|heute|diese woche|bis (?:morgen|\w+tag)|diesmal|dieses mal|fürs erste|vorerst|vorläufig|ausnahmsweise"
     rf"|für (?:die|das|den|diese[ns]?) {_OCCASION}"
     rf"|aujourd['’]hui|cette fois|pour (?:l['’]instant|le moment|(?:la|le|cette|ce) {_OCCASION})"
     rf"|hoy|esta vez|por (?:ahora|el momento)|para (?:la|el|esta|este) {_OCCASION}"
@@ -152,9 +155,9 @@ async def asked(
         if any(same(text, each) for each in (*by_id.values(), *wishes)):
             continue
         unsaid = OVERRULED if back & set(one.quotes) else "no quote asks for them"
-        why = "" if text and found else unsaid
+        why = (text and refused(text, turned_down, known)) or ("" if text and found else unsaid)
         why = why or (f"they have more than {LONGEST_RULE} characters" if len(text) > LONGEST_RULE else "")
-        why = why or refused(text, turned_down, known) or (TOO_MANY if len(wishes) == MOST_WISHES else "")
+        why = why or (TOO_MANY if len(wishes) == MOST_WISHES else "")
         if why:
             left.setdefault(why, []).append(text or one.rule)
         else:
@@ -216,7 +219,9 @@ def _numbered(heard: Sequence[tuple[str, Quote]]) -> dict[str, _Said]:
         ordered = tuple(sorted(quotes, key=lambda quote: (quote.session.source, quote.session.id, quote.text)))
         when = "" if last[words][0] == _NEVER else f", last on {last[words][0]:%Y-%m-%d}"
         wish = f" (a wish: {min(rules)})" if rules else ""
-        result[f"q{number}"] = _Said(f'"{ordered[0].text}", said in {len(ordered)} sessions{when}{wish}', ordered)
+        result[f"q{number}"] = _Said(
+            f'"{ordered[0].text}", said in {counted(len(ordered), "session")}{when}{wish}', ordered
+        )
     return result
 
 

@@ -63,13 +63,11 @@ def recall(
         if not any(task.cluster == other.cluster != "" or near(task, other) for other in other_side):
             found.append((-max(own), task.id, task))
     best = [task for _, _, task in sorted(found, key=lambda row: row[:2])[: max(k, 0)]]
-    return tuple(_recalled(task) if side == "train" else task for task in best)
-
-
-def _recalled(task: MinedTask) -> MinedTask:
-    """A task of an earlier night, for training tonight."""
-    change = {"id": f"recall:{task.id}", "origin": "recall", "split": "train", "derived_from": task.id}
-    return task.model_copy(update=change)
+    if side != "train":
+        return tuple(best)
+    again = {"origin": "recall", "split": "train"}
+    own = ({"id": f"recall:{task.id}", "derived_from": task.id} for task in best)
+    return tuple(task.model_copy(update={**again, **names}) for task, names in zip(best, own, strict=True))
 
 
 def kept_pieces(intent: str) -> frozenset[str]:

@@ -11,6 +11,7 @@ from pydantic import Field, JsonValue, ValidationError
 from etude.config.loading import is_path
 from etude.errors import ConfigError, DataError, EtudeError
 from etude.models.wrappers.structured import advice
+from etude.readable import counted
 from etude.records import canonical, digest
 from etude.sleep.config import SleepConfig
 from etude.sleep.report import NightIntake
@@ -188,7 +189,7 @@ def _older(config: SleepConfig, found: Harvest, night: int) -> list[str]:
     if night != 1 or not older or hours is None:
         return []
     how = f"older than sleep.lookback_hours = {hours:g}; `--sleep.lookback_hours null` takes in those of this project"
-    return [f"{older} sessions of all projects are {how}"]
+    return [f"left out: {counted(older, 'session')} of all projects, {how}"]
 
 
 def _marked(tasks: Sequence[MinedTask]) -> list[str]:
@@ -211,7 +212,7 @@ def divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[Min
         found = recall(known, kept, max(_FEWEST, len(kept)), side, 0.0)
         kept += found
         if found:
-            notes.append(f"{len(found)} tasks of earlier nights stand in for {side!r}, which has none tonight")
+            notes.append(f"{side!r} has none tonight: in its place {counted(len(found), 'task')} of earlier nights")
     kept = learnable(kept)
     return GatheredTasks(
         tasks=kept,

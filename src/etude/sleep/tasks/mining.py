@@ -174,13 +174,8 @@ async def mine(sessions: Sequence[Session], optimizer: Optimizer, night: int | N
 
 def all_of(parts: Sequence[MiningResult]) -> MiningResult:
     """The parts as one."""
-    return MiningResult(
-        tasks=tuple(task for part in parts for task in part.tasks),
-        wishes=tuple(wish for part in parts for wish in part.wishes),
-        dropped=tuple(reason for part in parts for reason in part.dropped),
-        overheard=tuple(quote for part in parts for quote in part.overheard),
-        failed=tuple(failed for part in parts for failed in part.failed),
-    )
+    found = {name: [each for one in parts for each in getattr(one, name)] for name in MiningResult.model_fields}
+    return MiningResult(**{name: tuple(those) for name, those in found.items()})
 
 
 def _parts(session: Session) -> Iterator[Session]:

@@ -22,8 +22,8 @@ two."""
 _NEAR = 0.5
 """Likeness from which a text says what another one says, in other words."""
 _NOT = re.compile(
-    r"(?:\b(?:never|not|cannot|without|stop|avoid|nie|niemals|nicht|kein\w*|jamais|ne|nunca|no|mai|non)|n['’]t)"
-    r"(?:\s+\w+){0,2}\s+$"
+    r"(?:\b(?<!why )(?:never|not|cannot|without|stop|avoid|nie|niemals|nicht|kein\w*|jamais|ne|nunca|no|mai|non)"
+    r"|(?<!why do)n['’]t)(?:,[^,.;!?]{1,40},|, ever)?(?:\s+(?!(?:forget|hesitate|only|just)\b)\w+){0,2}\s+$"
 )
 """At the end of what stands before a quote, in the same clause: "do not ever use tabs" does not say "use tabs"."""
 _PIECE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])\s*|(?:\\n|[\n\r\t<>{}\"])+")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import AwareDatetime, Field
 
+from etude.readable import counted
 from etude.records import Record
 from etude.redaction.redactor import Redactor
 from etude.sleep.report import NightIntake
@@ -61,7 +62,10 @@ class Harvest(NightIntake):
         told = self.skipped.get(SCRIPT, 0)
         return (
             *((f"folders that are gone: {folders}; sleep.other_paths takes in those of this project",) * bool(often)),
-            *((f"{told} prompts of scripts are left out; sleep.scripts: true takes them in",) * bool(told)),
+            *(
+                (f"left out: {counted(told, 'prompt')} of scripts; sleep.scripts: true takes in what scripts said",)
+                * bool(told)
+            ),
         )
 
 

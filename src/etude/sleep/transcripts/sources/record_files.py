@@ -6,6 +6,8 @@ import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +15,23 @@ from etude.programs.transcripts import claude_code, codex, copilot_cli, gemini, 
 from etude.programs.transcripts.listener import Listener
 from etude.programs.transcripts.values import number
 from etude.sleep.transcripts.sessions import Reading, SessionRef
-from etude.sleep.transcripts.sources.lines import files_under, found_in, head, program_folder, records
+from etude.sleep.transcripts.sources.lines import (
+    LONG_LINE,
+    files_under,
+    found_in,
+    head,
+    open_regular,
+    program_folder,
+    records,
+)
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from etude.sleep.transcripts.sources.source import Source
 
 _Place = tuple[Path, str, int]
 _File = tuple[str, Path, os.stat_result | None]
 _EVENTS = "events.jsonl"
-_GEMINI_ID = re.compile(r'"sessionId"\s*:\s*"([^"\\]+)"')
+_TYPED = "logs.json"
+_SESSION_ID = re.compile(r'"sessionId"\s*:\s*"([^"\\]+)"')
 _MOST_PARENTS = 100
 
 
@@ -55,6 +66,23 @@ class RecordFiles(Source):
         return conversation.reading()
 
 
+class TypedInTerminal(RecordFiles):
+    """A program that keeps a list of what was typed at its terminal. A session that is not in it was told what to do
+    by other programs."""
+
+    @abstractmethod
+    def typed(self, path: Path, project: str) -> Path:
+        """The list for the session of a file."""
+
+    def _read(self, found: SessionRef) -> Reading:
+        reading = super()._read(found)
+        typed = reading.session and _sessions_in(self.typed(Path(found.path), reading.session.project))
+        if reading.session is None or typed is None or found.id in typed:
+            return reading
+        turns = tuple(turn.model_copy(update={"scripted": True}) for turn in reading.session.turns)
+        return reading.model_copy(update={"session": reading.session.model_copy(update={"turns": turns})})
+
+
 class ClaudeCodeTranscripts(RecordFiles):
     """`~/.claude/projects/<folder>/<session>.jsonl`; `CLAUDE_CONFIG_DIR` moves `~/.claude`. Sessions of subagents
     (`agent-*.jsonl`, folders `subagents`) are left out."""
@@ -69,7 +97,7 @@ class ClaudeCodeTranscripts(RecordFiles):
         return "" if path.parent == root or path.name.startswith("agent-") else path.stem
 
 
-class QwenCodeTranscripts(RecordFiles):
+class QwenCodeTranscripts(TypedInTerminal):
     """`~/.qwen/projects/<folder>/chats/<session>.jsonl`; `QWEN_RUNTIME_DIR` or `QWEN_HOME` moves `~/.qwen`."""
 
     name = "qwen-code"
@@ -81,6 +109,9 @@ class QwenCodeTranscripts(RecordFiles):
 
     def id_of(self, path: Path, root: Path) -> str:
         return path.stem if path.parent.name == "chats" else ""
+
+    def typed(self, path: Path, project: str) -> Path:
+        return path.parents[3] / "tmp" / sha256(project.encode()).hexdigest() / _TYPED
 
 
 class PiTranscripts(RecordFiles):
@@ -109,7 +140,7 @@ class CopilotCliTranscripts(RecordFiles):
         return path.parent.name if path.name == _EVENTS and path.parent != root else ""
 
 
-class GeminiCliTranscripts(RecordFiles):
+class GeminiCliTranscripts(TypedInTerminal):
     """`~/.gemini/tmp/<project>/chats/session-<time>-<id>.jsonl`; `GEMINI_CLI_HOME` moves the home folder. Sessions of
     subagents, in folders below `chats`, are left out; those of versions such as 0.21, each one JSON object in a
     `.json`, are counted."""
@@ -137,8 +168,11 @@ class GeminiCliTranscripts(RecordFiles):
         """The id in the head of the file; the name of a file has only the beginning of it."""
         if path.parent.name != "chats" or not path.name.startswith("session-"):
             return ""
-        found = _GEMINI_ID.search(head(path))
+        found = _SESSION_ID.search(head(path))
         return found[1] if found else path.stem
+
+    def typed(self, path: Path, project: str) -> Path:
+        return path.parent.parent / _TYPED
 
     def _read(self, found: SessionRef) -> Reading:
         path = Path(found.path)
@@ -182,7 +216,7 @@ class CodexTranscripts(RecordFiles):
     def _read(self, found: SessionRef) -> Reading:
         path = Path(found.path)
         if path.suffix == ".zst":
-            return Reading(problem="it is packed: `unzstd --keep` beside it has it read", skipped={"packed": 1})
+            return Reading(problem="it is packed: `unzstd --keep` beside it has it read")
         conversation, copied = SessionBuilder(found), 0
         for earlier, end in self._earlier(path, math.inf, _MOST_PARENTS):
             own, behind = codex.ids_of(earlier)[0] == found.id, SessionBuilder(found)
@@ -209,6 +243,22 @@ class CodexTranscripts(RecordFiles):
 def _rank(path: Path) -> tuple[bool, str]:
     """Of several files of a session the one that ranks highest is how it stands."""
     return path.suffix != ".zst", codex.ids_of(path)[1]
+
+
+def _sessions_in(typed: Path) -> frozenset[str] | None:
+    """The sessions in a list of what was typed; None where there is no such list."""
+    try:
+        return _read_list(typed, os.stat(typed).st_mtime_ns)
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=16)
+def _read_list(path: Path, changed: int) -> frozenset[str] | None:
+    del changed
+    with open_regular(path) as file:
+        said = file.read(LONG_LINE).decode("utf-8", "replace").strip()
+    return frozenset(_SESSION_ID.findall(said)) if said[:1] == "[" and said[-1:] == "]" else None
 
 
 def _ordinal(record: dict[str, Any]) -> int:

@@ -86,6 +86,10 @@ class SessionBuilder(Listener):
         self._open = _Turn(text(prompt), moment(at), id, scripted)
         self._turns.append(self._open)
 
+    def scripted(self, by_program: bool) -> None:
+        if self._open is not None:
+            self._open.scripted = by_program
+
     def say(self, answer: Any) -> None:
         said = text(answer)
         if self._open is not None and said.strip():
