@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from etude.cli import trigger
 from etude.cli.scaffold.drafts import most_calls
-from etude.cli.settings import read_settings
+from etude.cli.settings import read_settings, upcoming
 from etude.cli.several.suites import folders_in, suite_of
 from etude.cli.several.table import bound
 from etude.cli.terminal import output
@@ -32,7 +32,8 @@ def run(args: argparse.Namespace) -> int:
     config = read_settings(args)
     if args.skills is not None:
         return _of_skills(args, config)
-    plan = watch(lambda given: aplan(config, measure=args.measure, **given), args.command)
+    coming = upcoming(config)
+    plan = watch(lambda given: aplan(coming, measure=args.measure, **given), args.command)
     if args.json:
         output.json_result(plan.model_dump(mode="json"))
         return 0

@@ -9,11 +9,13 @@ from typing import TypeVar
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.parsing.usage import UsageError
 from etude.cli.parsing.verb import Flags
+from etude.cli.terminal import output
 from etude.cli.trust import trusted
 from etude.config import TrainConfig, load_config
 from etude.errors import ConfigError
 from etude.models.keys import secrets_of
 from etude.registry import Family, find
+from etude.store.rounds import next_round
 
 C = TypeVar("C", bound=TrainConfig)
 
@@ -64,3 +66,14 @@ def sandboxed(config: TrainConfig) -> list[str]:
         for section, kind in kinds.items()
         if _UNSAFE in getattr(getattr(find(*kind), "options_type", None), "model_fields", ())
     ]
+
+
+def upcoming(config: TrainConfig) -> TrainConfig:
+    """The settings of the run that `train` goes on with. Says so where it is a further round of the one that is
+    named."""
+    further = next_round(config)
+    if further is not config:
+        output.note(
+            f"run {config.run.name!r} was exported to where its skill came from: {further.run.name!r} goes on there"
+        )
+    return further

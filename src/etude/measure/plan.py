@@ -143,7 +143,9 @@ async def aplan(config: Settings, measure: bool = False, **given: Unpack[Given])
         async with open_workbench(settings, given, claim=False) as bench:
             _need_training_tasks(bench)
             await _measure(bench)
-            return _plan(bench, settings, bench.folder.path, notices.warnings)
+            measured = _plan(bench, settings, bench.folder.path, notices.warnings)
+            bench.folder.write_json("plans/plan.json", measured)
+            return measured
     given.pop("fork", None)
     with ExitStack() as held:
         # Everything is checked as a run checks it, in a folder that is gone afterwards.
