@@ -91,14 +91,12 @@ def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
 def _verdicts(result: Comparison) -> Iterator[str]:
     """The verdict with what it is about, and what there is to say of the other claim."""
     these = result.these
-    if these is None:
-        yield f"verdict     {result.verdict}: {why(result)}"
-        return
-    if result.claim == "these tasks":
-        yield f"verdict     {result.verdict}, on just these tasks: {these.why}"
+    if these is not None and result.claim == "these tasks":
+        yield f"verdict     {result.said}: {these.why}"
         yield f"{'':<12}on tasks like these: none, it takes {FEWEST} tasks or more"
-    else:
-        yield f"verdict     {result.verdict}, on tasks like these: {why(result)}"
+        return
+    yield f"verdict     {result.said}: {why(result)}"
+    if these is not None:
         yield f"{'':<12}on just these tasks: {these.verdict}, {these.why}"
 
 

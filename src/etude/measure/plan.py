@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Unpack
 
 from etude.build import open_workbench
+from etude.comparison import MANY_TRIALS
 from etude.concurrency import synchronous
 from etude.config import RunSection, Settings, TrainConfig, another_trial_tells, config_of
 from etude.envs.splits import need_training_tasks
@@ -40,8 +41,6 @@ ASSUMED_NOISE = 0.2
 _FULL = 0.8
 """Of `skill.max_tokens`: a skill that begins with more has little room for edits."""
 _SHOWN = 5
-_MANY = 10
-"""Trials from which on hardly any noise is left: where not even they help, more are not advised."""
 
 
 class Advice(Record):
@@ -274,7 +273,9 @@ def _of_scores(
     most = 1.0 if headroom is None else 1 - headroom.score.mean
     for each in detectable:
         if most > 0 and (each.gain is None or each.gain > most):
-            many = smallest_gain(each.tasks, noise, _MANY) if each.split == "test" and noise is not None else None
+            many = (
+                smallest_gain(each.tasks, noise, MANY_TRIALS) if each.split == "test" and noise is not None else None
+            )
             trials_help = many is not None and many <= most
             needed = "no gain" if each.gain is None else f"only a gain of {each.gain:.2f} or more"
             yield Advice(
