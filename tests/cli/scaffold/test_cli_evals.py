@@ -286,6 +286,12 @@ def test_requests_for_which_the_skill_must_stay_quiet_are_no_tasks(
     assert "each row asks that the skill is not used" in capsys.readouterr().err
 
 
+def test_columns_that_say_which_rows_are_tasks_are_not_called_unused(here: Path, capsys: Captured) -> None:
+    write([{**row, "expected_skill": "poet", "expected_script": "a.py"} for row in evals(6)])
+    assert init() == 0
+    assert json.loads(capsys.readouterr().out)["unused"] == ["expected_script"]
+
+
 @pytest.mark.parametrize("count", [1, 4])
 def test_one_to_four_tasks_can_be_scored_and_compared_and_none_is_trained_on(
     here: Path, capsys: Captured, count: int

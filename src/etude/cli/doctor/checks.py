@@ -17,8 +17,8 @@ from etude.config.sections import AgentSection, ExecutorSection
 from etude.connect import named_trackers
 from etude.envs.grading import CommandScorer
 from etude.envs.scorers.answer_scorer import AnswerScorer, Judge
-from etude.envs.splits import check_tasks
-from etude.errors import ConfigError, EtudeError
+from etude.envs.splits import check_tasks, need_training_tasks
+from etude.errors import ConfigError, DataError, EtudeError
 from etude.models import build_model, price_of, used_key_variable
 from etude.models.handoff import unanswered
 from etude.programs.known import known_programs
@@ -116,6 +116,10 @@ async def _data(
     warnings = check_tasks(env, splits, need_test=config.test.enabled)
     train, val, test = splits.values()
     found.ok("data", f"{len(train)} train, {len(val)} val, {len(test)} test tasks")
+    try:
+        need_training_tasks(splits)
+    except DataError as error:  # `train` refuses them, and other verbs do not
+        found.note("data", error.message, error.hint)
     for text in warnings:
         found.note("data", text)
     scorer = getattr(env, "scorer", None)

@@ -40,6 +40,8 @@ _EXPECTED = (
     *("expected_outcome", "expected_result", "expected_response", "reference", "reference_answer", "gold"),
     *("golden_answer", "ideal", "ideal_answer", "ideal_response", "response"),
 )
+WHICH_SKILL = ("expected_skill", "acceptable_skills", "should_trigger")
+"""Columns that say which skill a request needs, so whether it is a task of this one."""
 _ITEM = re.compile(r"\s*([-*•]|\d+[.)])\s+")
 _SHORT = 8
 """Words of an answer that can be compared as it is; a longer one describes what is wanted."""
