@@ -1,5 +1,6 @@
 """Messy tables: what `init` asks, says and writes."""
 
+import json
 import re
 from pathlib import Path
 
@@ -17,6 +18,19 @@ def labels() -> list[str]:
     shown = {tuple(re.findall(r"Answer with one of: (.*)", task.input)) for task in tasks_of(made())}
     assert len(shown) == 1
     return [label for line in shown.pop() for label in line.split("; " if "; " in line else ", ")]
+
+
+@pytest.mark.parametrize("as_lists", [True, False])
+def test_a_table_by_columns_as_notebooks_write_it_has_a_task_in_each_row(
+    as_lists: bool, here: Path, capsys: Captured
+) -> None:
+    held = {"question": [f"What is {n} and 1?" for n in range(12)], "answer": [str(n + 1) for n in range(12)]}
+    by_index = {name: {str(at): cell for at, cell in enumerate(cells)} for name, cells in held.items()}
+    Path("data.json").write_text(json.dumps(held if as_lists else by_index))
+    found = init("data.json", capsys=capsys)
+    assert (found["scorer"], sum(found["tasks"].values())) == ("numeric", 12)
+    assert "the file has a list for each column: its tasks are the rows of these" in found["notes"]
+    assert {(task.input, task.gold) for task in tasks_of(made())} == set(zip(*held.values(), strict=True))
 
 
 @pytest.mark.parametrize("messy", MESSY, ids=lambda messy: messy.name)

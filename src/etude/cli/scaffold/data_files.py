@@ -17,6 +17,7 @@ from yaml import YAMLError
 
 from etude.cli.scaffold.case_files import has_cases
 from etude.cli.scaffold.table import UNNAMED, is_known
+from etude.cli.scaffold.tidy import tidied
 from etude.envs.files import (
     OTHER_DELIMITERS,
     FileFormat,
@@ -147,9 +148,11 @@ def read_file(path: Path, delimiter: str = "") -> FileRows:
 
 def _filled(path: Path, found: list[Row], direct: bool, notes: tuple[str, ...] = ()) -> FileRows:
     """The rows that hold anything. Raises DataError: none does."""
-    rows, blank = without_blank(found)
+    held, blank = without_blank(found)
+    rows, tidied_up = tidied(held)
     if not rows:
         raise DataError(f"{path}: the file holds no tasks", hint="one object or line for each task")
+    notes, direct = (*notes, *tidied_up), direct and not tidied_up
     if blank:
         notes += (f"{path.name}: {'1 blank row was' if blank == 1 else f'{blank} blank rows were'} skipped",)
     if UNNAMED.format(1) in rows[0].columns:

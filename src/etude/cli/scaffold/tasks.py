@@ -228,7 +228,8 @@ def _check_answers(made: MadeTasks) -> None:
     if empty:
         raise DataError(
             f"{len(empty)} of {len(made.rows)} rows have no right answer in {column!r}, as {empty[0].place}",
-            hint="remove them, name another column with --gold, or have a model judge with --rubric TEXT",
+            hint="fill down what stood in merged cells, remove the rows, name another column with --gold, or have a "
+            "model judge with --rubric TEXT",
         )
 
 
