@@ -170,8 +170,8 @@ def _few(data: Data) -> list[str]:
     """What so few tasks can show, before anything is paid for."""
     train, val, test = data.tasks.values()
     if not train:
-        some = "1 task is" if test == 1 else f"{test} tasks are"
-        what = f"{some} too few to train on: all are for `etude evaluate` and `etude compare`"
+        some, they = ("1 task is", "it is") if test == 1 else (f"{test} tasks are", "all are")
+        what = f"{some} too few to train on: {they} for `etude evaluate` and `etude compare`"
         return [f"{what}, which can show that a skill helps on just these"] if test < TRAINABLE else []
     if test < FEWEST:
         verdict = f"a test of {test} has no verdict on tasks like these, which takes {FEWEST}"
