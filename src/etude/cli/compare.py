@@ -102,6 +102,8 @@ def _verdicts(result: Comparison) -> Iterator[str]:
 
 def why(result: Comparison) -> str:
     """What the verdict says, in a sentence."""
+    if result.a.hash == result.b.hash:
+        return "A and B are the same skill"
     low, high, loss = f"{result.at_least:+.3f}", f"{result.at_most:+.3f}", -result.margin
     if loss <= 0:
         worth = "better" if loss == 0 else f"better by {result.margin:g}"

@@ -127,11 +127,14 @@ def _limits(limits: Mapping[str, float]) -> str:
 
 def _detectable(plan: Plan) -> Iterator[str]:
     known = "measured" if plan.noise_measured else "assumed"
-    yield "smallest gain that 4 of 5 comparisons would detect (paired, significance level 5%, one-sided):"
+    how = "paired, significance level 5%, one-sided"
+    yield f"smallest gain on tasks like these that 4 of 5 comparisons would detect ({how}):"
     for each in plan.detectable:
         trials = counted(each.trials, "trial")
         gain = "none, there are too few tasks" if each.gain is None else f"{each.gain:+.2f}"
         yield f"  {each.split:<5} {gain}  ({each.tasks:,} tasks, {trials}; noise {plan.noise:.2f} {known})"
+    if plan.few:
+        yield f"  test: {plan.few}"
 
 
 def _headroom(plan: Plan) -> Iterator[str]:

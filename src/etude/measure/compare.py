@@ -153,14 +153,14 @@ def what_few_show(config: TrainConfig, tasks: Sequence[Task], trials: int) -> No
     counts = [trials if another_trial_tells(config, task) else 1 for task in tasks]
     few, least = counted(own, "task"), least_p(counts)
     if least <= ERROR:
-        text = f"{few} can show whether B is better on these tasks; for tasks like them it takes {FEWEST} or more"
-        return Notice(level="info", text=text)
+        text = f"{few} can show whether a skill is better on just these tasks"
+        return Notice(level="info", text=f"{text}; on tasks like these it takes {FEWEST} or more")
     still = " at temperature 0, where all trials of a task count as one," if min(counts) < trials else ""
     more = next((n for n in range(trials, MANY_TRIALS) if least_p([n] * len(counts)) <= ERROR), None)
     cure = ", or set a temperature" if still else f", or take {more} trials" if more else ""
     text = (
-        f"{few} with {counted(trials, 'trial')} each{still} cannot show that B is better, not even on these tasks: "
-        f"luck alone may do as well in {least:.0%} of cases; bring {FEWEST} tasks or more{cure}"
+        f"{few} with {counted(trials, 'trial')} each{still} cannot show that a skill is better, not even on just "
+        f"these tasks: luck alone may do as well in {least:.0%} of cases; bring {FEWEST} tasks or more{cure}"
     )
     return Notice(level="warning", text=text)
 

@@ -98,6 +98,8 @@ class Plan(Record):
     noise_measured: bool
     """False: it is assumed."""
     detectable: tuple[Detectable, ...]
+    few: str = ""
+    """What a test of fewer tasks can show than a verdict on tasks like these takes."""
     headroom: Headroom | None
     """None when nothing is known yet: it takes attempts."""
     warnings: tuple[Advice, ...]
@@ -207,9 +209,13 @@ def _plan(bench: Workbench, config: TrainConfig, folder: Path, notices: list[Adv
         Detectable(split=split, tasks=tasks[split], trials=count, gain=smallest_gain(tasks[split], assumed, count))
         for split, count in trials.items()
     )
+    few = what_few_show(config, bench.tasks["test"], config.test.trials) if config.test.enabled else None
+    told = few is not None and few.level == "warning"
+    alike = detectable if few is None else tuple(each for each in detectable if each.split != "test")
     repeats = any(another_trial_tells(config, task) for task in bench.tasks["test"])
     ours = [
-        *_of_scores(headroom, detectable, assumed if repeats else None),
+        *_of_scores(headroom, alike, assumed if repeats else None),
+        *([Advice(text=f"the test: {few.text}", hint="give the test split more tasks")] if few and told else []),
         *_of_limits(forecast),
         *_of_tasks(bench),
         *_of_skill(bench),
@@ -225,6 +231,7 @@ def _plan(bench: Workbench, config: TrainConfig, folder: Path, notices: list[Adv
         noise=assumed,
         noise_measured=noise is not None,
         detectable=detectable,
+        few="" if few is None or told else few.text,
         headroom=headroom,
         warnings=(*ours, *notices),
     )

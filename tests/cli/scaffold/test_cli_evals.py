@@ -334,7 +334,7 @@ def test_one_to_four_tasks_can_be_scored_and_compared_and_none_is_trained_on(
         said = capsys.readouterr().err
         assert "there are no training tasks" in said
         assert "etude evaluate" in said
-        able = f"{count} task{'s' * (count > 1)} can show whether B is better on these tasks; for tasks like them it"
+        able = f"{count} task{'s' * (count > 1)} can show whether a skill is better on just these tasks; on tasks"
         assert (able in said) == (verb == "plan")
     assert sorted(Path("runs").rglob("*")) == before
 
