@@ -56,6 +56,12 @@ def test_duplicate_ids_are_refused_across_and_within_splits() -> None:
     assert caught.value.message == "duplicate task ids: 'a' in train and val, 'b' in train and train"
 
 
+def test_an_id_that_many_tasks_have_is_counted_and_not_listed() -> None:
+    with pytest.raises(DataError) as caught:
+        check_splits([task("a", f"{n}") for n in range(20)], [task("b")], [])
+    assert caught.value.message == "duplicate task ids: 'a' 20 times, as in train and train"
+
+
 def test_a_long_list_of_problems_is_cut_and_counted() -> None:
     with pytest.raises(DataError, match=r"'e' in train and val, and 2 more"):
         check_splits([task(n, f"x{n}") for n in "abcdefg"], [task(n, f"y{n}") for n in "abcdefg"], [])

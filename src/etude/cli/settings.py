@@ -34,8 +34,11 @@ def read_settings(args: argparse.Namespace, path: Path | None = None) -> TrainCo
 
 def _first_step(args: argparse.Namespace) -> str:
     """What makes the settings that are missing: the skills that were named may bring tasks."""
-    said = (getattr(args, name, None) for name in ("skill", "skills", "a", "b"))
-    named = [Path(one) for each in said for one in (each if isinstance(each, list) else [each]) if one]
+    said: list[str] = []
+    for option in ("skill", "skills", "a", "b"):
+        given: list[str] | str | None = getattr(args, option, None)
+        said += given if isinstance(given, list) else [given or ""]
+    named = [Path(place) for place in said if place]
     for skill in (found for place in named for found in [place_of(place), *skills_in(place)]):
         if evals_of(skill).is_file():
             return f"`etude init --skill {skill}` makes one, with the evals of this skill"

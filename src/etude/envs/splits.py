@@ -149,9 +149,14 @@ def _check_ids(splits: Mapping[Split, Sequence[Task]], labels: Mapping[Split, st
     for split, tasks in splits.items():
         for task in tasks:
             places.setdefault(task.id, []).append(labels[split])
-    shown = [f"{task!r} in {' and '.join(found)}" for task, found in places.items() if len(found) > 1]
+    shown = [f"{task!r} {_named_places(found)}" for task, found in places.items() if len(found) > 1]
     if shown:
         raise DataError(f"duplicate task ids: {_some(shown)}", hint="give every task an id of its own")
+
+
+def _named_places(found: Sequence[str]) -> str:
+    often = f"{len(found)} times, as " if len(found) > SHOWN else ""
+    return f"{often}in {' and '.join(found[:2] if often else found)}"
 
 
 def _near_duplicates(

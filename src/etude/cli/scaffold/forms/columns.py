@@ -16,7 +16,9 @@ from etude.cli.scaffold.forms.labels import (
 )
 from etude.cli.scaffold.forms.made import MadeTasks, built, task
 from etude.cli.scaffold.scorers import ends_in_number, guess_scorer, is_number
-from etude.cli.scaffold.table import CONTEXT, GOLD, UNNAMED, Table, Unclear, listed
+from etude.cli.scaffold.table import CONTEXT, GOLD, UNNAMED, Table, Unclear, fold_name, listed
+from etude.envs.files import Row
+from etude.envs.rows import GUESSES
 from etude.errors import DataError
 from etude.records import canonical
 
@@ -77,7 +79,14 @@ def _as_they_are(
     table.used.clear()
     table.used.update(name for column in shown for name in (column, column.partition(".")[0]))
     more = [*notes, *_mixed(table, gold), *_doubtful_pictures(table, pictures)]
-    return MadeTasks(table.rows, fields, scorer, why, template=template, notes=more, labels=labels, odd=odd)
+    rows = table.rows
+    if "id" not in fields and (names := [name for name in table.names if fold_name(name) in GUESSES["id"]]):
+        # They would be read as ids, and are not different.
+        rows = [
+            Row(row.place, {name: row.columns[name] for name in row.columns if name not in names}) for row in rows
+        ]
+        more.append(f"{names[0]!r} has a value more than once, so it is no id of tasks")
+    return MadeTasks(rows, fields, scorer, why, template=template, notes=more, labels=labels, odd=odd)
 
 
 def _asked(table: Table) -> tuple[str, ...]:
