@@ -5,12 +5,15 @@ from typing import Any
 
 import pytest
 
+from etude import ListEnvironment, Skill, Trainer
+from etude.cli.terminal.summary_text import summary_lines
 from etude.comparison import FEWEST, least_p
 from etude.errors import SkillError
 from etude.events import Event, Notice
 from etude.intervals import Arms, permutation
 from etude.measure.compare import compare_skills
 from etude.records.summary import Comparison
+from etude.simulation import SEED_SKILL, make_tasks
 from etude.stages.shared.contest import ERROR, decide
 from two_skills import A, B, World
 
@@ -86,6 +89,59 @@ def test_a_skill_compared_with_itself_has_a_result(tmp_path: Path, tasks: int) -
 def test_more_trials_are_advised_where_they_are_enough(tmp_path: Path) -> None:
     _, (notice,) = compared(tmp_path, 2, 1)
     assert notice.text.endswith("bring 5 tasks or more, or take 2 trials")
+
+
+def settled(tmp_path: Path, b: str, tasks: int, trials: int, **target: Any) -> Comparison:
+    """B solves these tasks in each trial, A none."""
+    answers = {f"A{trial}": NOTHING for trial in range(10)} | {f"B{trial}": b.ljust(8, "n") for trial in range(10)}
+    return compared(tmp_path / f"{b}{tasks}{trials}", tasks, trials, answers, **target)[0]
+
+
+@pytest.mark.parametrize(("b", "tasks", "trials"), [("yyy", 3, 2), ("ynn", 3, 3), ("yynnnn", 6, 2), ("y", 1, 3)])
+def test_what_would_settle_the_claim_on_these_tasks_is_more_trials_of_them(
+    tmp_path: Path, b: str, tasks: int, trials: int
+) -> None:
+    found = settled(tmp_path, b, tasks, 1)
+    assert (found.verdict, found.settle.trials) == ("inconclusive", trials)
+    these, alike = found.settle.note.split("; ")
+    assert these == f"on just these tasks: {trials} trials would say 'ship', if each task goes on as it did"
+    assert alike.startswith("on tasks like these: ")
+    # It is right, and the fewest.
+    assert [settled(tmp_path, b, tasks, n).these.verdict for n in (trials - 1, trials)] == ["inconclusive", "ship"]
+
+
+def test_more_trials_are_not_named_where_they_would_not_settle_it(tmp_path: Path) -> None:
+    cold = settled(tmp_path, "yyy", 3, 1, temperature=0)
+    assert (cold.verdict, cold.settle.trials) == ("inconclusive", None)
+    assert cold.settle.note.startswith("on tasks like these: ")
+    # With luck in both directions ten trials are not enough; with none it is settled already.
+    luck = {f"{skill}{trial}": each for skill, each in (("A", "nnnnyyyn"), ("B", "yyyynnnn")) for trial in range(3)}
+    assert compared(tmp_path / "luck", 8, 3, luck)[0].settle.trials is None
+    done = settled(tmp_path, "yynnnn", 6, 2)
+    assert (done.verdict, done.these.verdict, done.settle.trials) == ("inconclusive", "ship", None)
+    assert settled(tmp_path, "yyy", 3, 2).settle is None
+
+
+def test_the_summary_of_a_run_names_both_claims(tmp_path: Path) -> None:
+    tasks = make_tasks("counting", 40, seed=3)
+    learnt = [tasks[number] for number in (14, 15, 19, 22, 28, 30, 31, 34)]
+    env = ListEnvironment(tasks[:8], tasks[8:14], learnt[:3], scorer="exact")
+    skill = Skill(name="everyday-tasks", text=SEED_SKILL)
+    found = Trainer({"run": {"folder": str(tmp_path)}}, env=env, skill=skill).train()
+    assert found.these is not None
+    assert (found.claim, found.verdict, found.these.p) == ("these tasks", "inconclusive", pytest.approx(1 / 8))
+    lines = list(summary_lines(found))
+    assert lines[0] == "verdict     inconclusive, on just these tasks"
+    assert "these tasks inconclusive: luck alone would do as well in 12% of cases" in lines
+    assert "like these  no verdict on tasks like these: there are too few in the test" in lines
+    again = "`etude compare run:initial run:best --trials 2`"
+    settle = f"to settle   on just these tasks: 2 trials would say 'ship', if each task goes on as it did: {again}"
+    assert settle in lines
+    env = ListEnvironment(tasks[:8], tasks[8:14], learnt, scorer="exact")
+    config = {"run": {"folder": str(tmp_path), "name": "more"}}
+    lines = list(summary_lines(Trainer(config, env=env, skill=skill).train()))
+    assert lines[0] == "verdict     ship, on tasks like these"
+    assert "these tasks ship: luck alone would do as well in 0.4% of cases" in lines
 
 
 def test_with_a_margin_there_is_one_claim(tmp_path: Path) -> None:

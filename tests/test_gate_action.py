@@ -373,10 +373,10 @@ ENOUGH = "- Name the risks.\n- Make a clear recommendation.\n- Cite a source.\n"
 
 
 @pytest.mark.parametrize(("rules", "code"), few([(ENOUGH, 0), ("- Thank the reader.\n", 5)], (ENOUGH, 0)))
-def test_three_tasks_are_enough_for_a_skill_that_solves_them_and_no_others(
-    own: Repository, gate: ModuleType, monkeypatch: pytest.MonkeyPatch, rules: str, code: int
+def test_three_tasks_are_enough_for_the_workflow_of_the_page(
+    own: Repository, monkeypatch: pytest.MonkeyPatch, rules: str, code: int
 ) -> None:
-    """As the evals of a skill make a project."""
+    """Where the skill solves them all and none is solved without it. As the evals of a skill make a project."""
     repository = own
     skill, front = "skills/brief", "---\nname: brief\ndescription: Writes briefs.\n---\n"
     expected = ["It names the risks.", "It makes a clear recommendation.", "It cites a source."]
@@ -392,7 +392,8 @@ def test_three_tasks_are_enough_for_a_skill_that_solves_them_and_no_others(
     git(repository.checkout, "pull", "-q")
     git(repository.upstream, "checkout", "-q", "--detach")
     (written / "SKILL.md").write_text(front + rules)
-    given = {"GATE_SKILL": skill, "GATE_CONFIG": "gate/etude.yaml", "GATE_ARGUMENTS": "--split all --trials 2"}
-    assert gate.main(repository.environ(repository.committed(), **given)) == code
+    step = workflow()["jobs"]["gate"]["steps"][1]
+    given = {**step["with"], "skill": skill, "config": "gate/etude.yaml"}
+    assert run_action({"with": given}, repository.environ(repository.committed())) == code
     (comment,) = repository.host.comments
     assert f"**{'ship' if code == 0 else 'do not ship'}**, on just these tasks" in comment["body"]

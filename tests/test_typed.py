@@ -79,8 +79,8 @@ def test_a_repr_is_one_short_line(tmp_path: Path) -> None:
     shown = [repr(one) for one in (*records, etude.Trainer(config, skill=skill))]
     assert [line for line in shown if len(line) > 118 or "\n" in line] == []
     assert shown[3:7] == [
-        "<Comparison 'a' -> 'b' on test: +0.62 [-0.11, +1.00], ship>",
-        f"<Summary '{'x ' * 13}x...': test 0.25 -> 0.25, ship>",
+        "<Comparison 'a' -> 'b' on test: +0.62 [-0.11, +1.00], ship, on tasks like these>",
+        f"<Summary '{'x ' * 13}x...': test 0.25 -> 0.25, ship, on tasks like these>",
         "<TrainConfig 'first': target 'simulated:target', optimizer 'simulated:optimizer'>",
         f"<Trajectory '{'x ' * 18}x...': 0 messages, failed: '{'x ' * 8}x...'>",
     ]

@@ -215,7 +215,7 @@ def report(result: Mapping[str, Any]) -> Iterator[str]:
         verdict = these["verdict"] if these["verdict"] in VERDICTS.values() else "no verdict"
         yield f"**{result['verdict']}**, on tasks like these: {bounds}. On just these tasks: {verdict}, {exact}.\n"
     else:
-        yield f"**{result['verdict']}**: {bounds}.\n"
+        yield f"**{result['verdict']}**, on tasks like these: {bounds}.\n"
     yield f"| | {'share solved' if result['metric'] == 'hard' else 'mean score'} | 95% interval |"
     yield "|---|---|---|"
     for name, score in (("base", result["a"]["score"]), ("pull request", result["b"]["score"])):

@@ -45,6 +45,10 @@ FEWEST = 5
 them is 1."""
 
 
+MANY_TRIALS = 10
+"""More are not advised: with so many hardly any noise is left, and who needs more needs more tasks."""
+
+
 class _Pair(Record):
     """Scores of one task in one trial."""
 
@@ -140,20 +144,48 @@ async def compare_on(
 
 def with_these(found: Comparison, bench: Workbench) -> Comparison:
     """With the claim on these very tasks, which is the verdict where there are too few for one on tasks like them."""
-    exact = exchanged(telling(found, bench), strict=False)
+    tried = telling(found, bench)
+    exact = exchanged(tried, strict=False)
     update: dict[str, object] = {"these": TheseTasks(verdict=exact.verdict, p=exact.p)}
+    verdict = found.verdict
     if found.difference.n < FEWEST:
-        settle = found.settle if exact.verdict == "inconclusive" else None
-        update |= {"verdict": exact.verdict, "claim": "these tasks", "settle": settle}
-    return found.model_copy(update=update)
+        verdict = exact.verdict
+        update |= {"verdict": verdict, "claim": "these tasks"}
+    settle = found.settle if verdict == "inconclusive" else None
+    if settle is not None:
+        note, trials = f"on tasks like these: {settle.note}", None
+        if exact.verdict == "inconclusive":
+            trials = _trials_needed(tried, found.trials, _tells(bench))
+        if trials is not None:
+            note = f"on just these tasks: {trials} trials would say 'ship', if each task goes on as it did; {note}"
+        settle = settle.model_copy(update={"note": note, "trials": trials})
+    return found.model_copy(update={**update, "settle": settle})
+
+
+def _trials_needed(tried: Sequence[ComparedTask], trials: int, tells: Mapping[str, bool]) -> int | None:
+    """With how many trials these very tasks show the gain, if each goes on as it did. None: not with so many as one
+    would make, as where further trials tell nothing new."""
+    for times in range(2, MANY_TRIALS // trials + 1) if any(tells[one.task] for one in tried) else ():
+        longer = [
+            one.model_copy(update={"a": one.a * times, "b": one.b * times}) if tells[one.task] else one
+            for one in tried
+        ]
+        if exchanged(longer, strict=False).verdict == "ship":
+            return times * trials
+    return None
 
 
 def telling(found: Comparison, bench: Workbench) -> list[ComparedTask]:
     """What was tried. Where another trial tells nothing new, a task counts with its first attempts only."""
-    tells = {task.id: another_trial_tells(bench.config, task) for some in bench.tasks.values() for task in some}
+    tells = _tells(bench)
     return [
         one if tells[one.task] else one.model_copy(update={"a": one.a[:1], "b": one.b[:1]}) for one in found.tried
     ]
+
+
+def _tells(bench: Workbench) -> Mapping[str, bool]:
+    """Whether another trial of a task tells anything new."""
+    return {task.id: another_trial_tells(bench.config, task) for some in bench.tasks.values() for task in some}
 
 
 def least_p(attempts: Sequence[int]) -> float:

@@ -128,6 +128,8 @@ def report(
         ),
         test_gain=None if ship is None else ship.difference,
         verdict=None if ship is None else ship.verdict,
+        claim="tasks like these" if ship is None else ship.claim,
+        these=None if ship is None else ship.these,
         settle=None if ship is None else ship.settle,
         targets=() if ship is None else ship.targets,
         no_skill=none,

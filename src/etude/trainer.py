@@ -4,13 +4,14 @@ Everything paid or decided is a fact in the journal, so there is no progress to 
 Source of the method: SkillOpt (its paper, section 3); where this loop differs is said in docs/method.md.
 """
 
+import asyncio
 import time
 from contextlib import aclosing
 from copy import copy
 from typing import Unpack
 
 from etude.build import open_workbench
-from etude.comparison import compare_on, delivers, worth_of
+from etude.comparison import compare_on, delivers, with_these, worth_of
 from etude.concurrency import run_to_end
 from etude.config import Settings, config_of
 from etude.display import watched
@@ -116,10 +117,11 @@ class _Run:
             return
         arms = 2 + (bench.config.test.no_skill and delivers(bench.skill))
         self._log.begin("test", state.step, state.epoch, arms * len(tasks) * trials)
-        self._comparison = await compare_on(bench, (bench.skill, state.best), "test", trials)
+        found = await compare_on(bench, (bench.skill, state.best), "test", trials)
+        self._comparison = await asyncio.to_thread(with_these, found, bench)  # which counts all ways
         if bench.config.test.no_skill:
             self._no_skill = await worth_of(bench, state.best, self._comparison)
-        self._log.end("test", state.step, self._comparison.verdict)
+        self._log.end("test", state.step, self._comparison.said)
 
     def _report(self, *, stopped: str | None) -> Summary:
         log, none = self._log, self._no_skill

@@ -58,18 +58,28 @@ def test_the_exit_code_is_that_of_the_verdict_which_a_margin_or_an_allowed_loss_
     few = [*words, "--env.limit={test: 5}"]
     for asked, code, said in (
         (few, 4, r"inconclusive, on tasks like these: B may be better, or not \(-"),
-        ([*words, "--margin", "0.2"], 5, r"do not ship: B is not better by 0\.2, with 95% confidence \("),
+        (
+            [*words, "--margin", "0.2"],
+            5,
+            r"do not ship, on tasks like these: B is not better by 0\.2, with 95% confidence \(",
+        ),
         (
             [*words, "--allow-loss", "0.2"],
             0,
-            r"ship: B is not worse by 0\.2 or more, with 95% confidence \(-0\.\d{3} at least\)\n",
+            r"ship, on tasks like these: B is not worse by 0\.2 or more, with 95% confidence \(-0\.\d{3} at least\)",
         ),
-        ([*words, "--allow-loss", "0.001"], 4, r"inconclusive: B may be worse by 0\.001 or more, or not \(-"),
+        (
+            [*words, "--allow-loss", "0.001"],
+            4,
+            r"inconclusive, on tasks like these: B may be worse by 0\.001 or more, or not \(-",
+        ),
     ):
         assert main(asked) == code
         out = capsys.readouterr().out
         assert re.search(rf"\nverdict     {said}", out)
         assert ("\nto settle   " in out) == (code == 4)
+    assert main(["compare", "same.md", "same.md", f"{RUN}/config.yaml", "--trials", "1"]) == 5
+    assert "\nverdict     do not ship, on tasks like these: A and B are the same skill\n" in capsys.readouterr().out
     assert main([*few, "--json"]) == 4
     assert json.loads(capsys.readouterr().out)["settle"]["note"]
 

@@ -61,3 +61,26 @@ def test_a_round_whose_summary_is_damaged_is_trained_to_its_end_again(exported: 
 def test_a_run_keeps_the_skill_that_it_began_with(exported: Path) -> None:
     kept = load_skill(exported / "initial/everyday-tasks")
     assert kept.text == (exported / "skills/0000.md").read_text()
+
+
+def test_doctor_and_plan_name_the_round_that_train_goes_on_with(exported: Path, capsys: Captured) -> None:
+    def told() -> tuple[str, str]:
+        capsys.readouterr()
+        assert main(["doctor", "--json"]) == 0
+        check = next(each for each in json.loads(capsys.readouterr().out)["checks"] if each["name"] == "run folder")
+        return check["text"], check["fix"]
+
+    before = "runs/demo was exported to where its skill came from; "
+    assert told() == (f"{before}`train` begins the next round in runs/demo-2", "")
+    assert main(["plan", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "demo-2"
+    few = ["--env.limit", "{train: 4, val: 2, test: 2}"]
+    assert main(["plan", "--measure", *few]) == 0  # in the folder of the run, which makes no attempt of it again
+    assert told() == (f"{before}runs/demo-2 holds measurements only: `train` uses it", "")
+    assert main(["train", *few, "--limits.calls", "1"]) == 3
+    assert "runs/demo-2 holds a run that is not finished: `train` resumes it" in told()[0]
+    assert main(["train", *few]) == 0
+    text, fix = told()
+    assert text == f"{before}runs/demo-2 holds a finished run: `train` only reports it, and refuses other settings"
+    assert "--name NEW" in fix
+    assert not Path("runs/demo-3").exists()

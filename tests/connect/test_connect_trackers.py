@@ -115,7 +115,7 @@ def test_each_model_request_is_a_span_of_the_conventions(tmp_path: Path) -> None
     used = sum(attributes_of(span)["gen_ai.usage.input_tokens"] for span in calls)
     assert used == sum(usage.input_tokens for usage in summary.cost.tokens.values())
     (result,) = [event for event in spans[-1].events if event.name == "gen_ai.evaluation.result"]
-    assert dict(result.attributes or {})["gen_ai.evaluation.score.label"] == summary.verdict
+    assert dict(result.attributes or {})["gen_ai.evaluation.score.label"] == summary.said
 
 
 def test_a_failed_request_is_a_span_with_an_error_and_no_key() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from etude.envs import splits
 from etude.envs.splits import check_splits, split_by_ratio
 from etude.errors import ConfigError, DataError
-from etude.records import Task
+from etude.records import SPLITS, Task
 
 
 def task(name: str, text: str | None = None, **fields: str) -> Task:
@@ -56,6 +56,12 @@ def test_duplicate_ids_are_refused_across_and_within_splits() -> None:
     assert caught.value.message == "duplicate task ids: 'a' in train and val, 'b' in train and train"
 
 
+def test_an_id_that_many_tasks_have_is_counted_and_not_listed() -> None:
+    with pytest.raises(DataError) as caught:
+        check_splits([task("a", f"{n}") for n in range(20)], [task("b")], [])
+    assert caught.value.message == "duplicate task ids: 'a' 20 times, as in train and train"
+
+
 def test_a_long_list_of_problems_is_cut_and_counted() -> None:
     with pytest.raises(DataError, match=r"'e' in train and val, and 2 more"):
         check_splits([task(n, f"x{n}") for n in "abcdefg"], [task(n, f"y{n}") for n in "abcdefg"], [])
@@ -73,7 +79,25 @@ def test_near_duplicates_across_splits_are_a_warning_whatever_the_order_of_words
     (said,) = warnings
     first = "as train 'a' 'Natalia sold clips to forty eight of her...' ~ test 'c' 'In the month of April Natalia"
     assert said.startswith(f"1 pair of tasks in two splits are nearly the same (95% alike), {first}")
-    assert said.endswith(": tasks with the same value in the column env.fields.group stay in one split")
+    assert said.endswith(": move one of each pair into the split of the other")
+
+
+@pytest.mark.parametrize(
+    ("files", "group", "cure"),
+    [
+        (("a", "a", "a"), "", "add a column 'group' to the data, with one value for tasks that belong together"),
+        (("a", "a", "a"), "g", "give both the same group, and they stay in one split"),
+        (("a", "b", "c"), "g", "move one of each pair into the split of the other"),
+    ],
+)
+def test_the_cure_for_near_duplicates_is_one_that_this_data_allows(
+    files: tuple[str, ...], group: str, cure: str
+) -> None:
+    text = "Natalia sold clips to forty eight of her friends in the month of April"
+    known = Task(id="x", input="something else", group=group)
+    near = [task("a", text), known], [task("b")], [task("c", text + " too")]
+    (said,) = check_splits(*near, names=dict(zip(SPLITS, files, strict=True)))
+    assert f": {cure}" in said
 
 
 def test_what_a_template_adds_to_every_task_makes_none_of_them_alike() -> None:

@@ -209,10 +209,43 @@ def test_a_folder_makes_a_table_in_which_each_row_says_what_is_wrong(skills: Non
     assert main(["evaluate", "--skill", "skills", "--trials", "2"]) == 0
     out = capsys.readouterr().out
     assert ["a-plain", "not", "shown"] in [line.split()[:3] for line in out.splitlines()]
-    assert "verdicts    0 of 2; on average at most 10% of them are wrong, over the whole table" in out
+    assert "verdicts    0 of 2, on just these tasks; on average at most 10% of them are wrong, over the" in out
     assert "calls       0 sent" in out
     assert main(["recheck", "skills", "--target", "simulated:target-steady"]) == 0
-    assert "verdicts    0 of 2" in capsys.readouterr().out
+    assert "verdicts    0 of 2, on tasks like these; on average" in capsys.readouterr().out
+
+
+SKILL_VERBS = [
+    ["evaluate", "--skill", "{}"],
+    ["compare", "none", "{}"],
+    ["audit", "{}"],
+    ["prune", "{}"],
+    ["recheck", "{}", "--target", "simulated:target"],
+    ["plan", "--skills", "{}"],
+    ["trigger", "{}"],
+]
+
+
+@pytest.mark.parametrize("place", ["skills", "skills/a-plain"])
+@pytest.mark.parametrize("words", SKILL_VERBS, ids=[words[0] for words in SKILL_VERBS])
+def test_without_settings_the_way_begins_with_the_evals_of_a_skill_that_was_named(
+    skills: None, capsys: Captured, words: list[str], place: str
+) -> None:
+    Path("etude.yaml").unlink()
+    if words[0] in ("compare", "prune") and place == "skills":
+        return  # they take one skill
+    assert main([word.format(place) for word in words]) == 2
+    assert "hint: `etude init --skill skills/a-plain` makes one, with the evals of this skill" in (
+        capsys.readouterr().err
+    )
+
+
+def test_the_way_out_that_is_named_leads_to_the_table(skills: None, capsys: Captured) -> None:
+    Path("etude.yaml").unlink()
+    models = ["--target", "simulated:target", "--optimizer", "simulated:optimizer"]
+    assert main(["init", "--skill", "skills/a-plain", *models]) == 0
+    assert main(["evaluate", "--skill", "skills"]) == 0
+    assert "a-plain" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [["evaluate", "--skill", "skills"], ["audit", "skills"]])

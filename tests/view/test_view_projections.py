@@ -63,7 +63,7 @@ def better(finished: Path, tmp_path: Path) -> Path:
 
 def test_a_run_shows_its_verdict_and_what_came_into_the_skill_and_what_went(better: Path) -> None:
     page, first = document(better), (better / "skills/0000.md").read_text().splitlines()[0]
-    assert (page["answer"]["verdict"], page["answer"]["words"]) == ("ship", "ship")
+    assert (page["answer"]["verdict"], page["answer"]["words"]) == ("ship", "ship, on tasks like these")
     assert page["answer"]["gain"] == json.loads((better / "summary.json").read_text())["test_gain"]
     head, lines = page["diff"].splitlines()[:2], page["diff"].splitlines()[2:]
     assert head == ["--- initial", "+++ best"]

@@ -91,19 +91,19 @@ def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
 def _verdicts(result: Comparison) -> Iterator[str]:
     """The verdict with what it is about, and what there is to say of the other claim."""
     these = result.these
-    if these is None:
-        yield f"verdict     {result.verdict}: {why(result)}"
-        return
-    if result.claim == "these tasks":
-        yield f"verdict     {result.verdict}, on just these tasks: {these.why}"
+    if these is not None and result.claim == "these tasks":
+        yield f"verdict     {result.said}: {these.why}"
         yield f"{'':<12}on tasks like these: none, it takes {FEWEST} tasks or more"
-    else:
-        yield f"verdict     {result.verdict}, on tasks like these: {why(result)}"
+        return
+    yield f"verdict     {result.said}: {why(result)}"
+    if these is not None:
         yield f"{'':<12}on just these tasks: {these.verdict}, {these.why}"
 
 
 def why(result: Comparison) -> str:
     """What the verdict says, in a sentence."""
+    if result.a.hash == result.b.hash:
+        return "A and B are the same skill"
     low, high, loss = f"{result.at_least:+.3f}", f"{result.at_most:+.3f}", -result.margin
     if loss <= 0:
         worth = "better" if loss == 0 else f"better by {result.margin:g}"

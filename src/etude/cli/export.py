@@ -111,7 +111,7 @@ def _verdict(named: NamedSkill, force: bool) -> str:
     if found.verdict is None or found.test_gain is None:
         return f"no verdict: run {run.name!r} made no test{simulated}"
     gain = found.test_gain
-    return f"verdict: {found.verdict}, test gain {gain.shown_change} over {gain.n} tasks{simulated}"
+    return f"verdict: {found.answer.words}, test gain {gain.shown_change} over {gain.n} tasks{simulated}"
 
 
 def _provenance(named: NamedSkill, skill: Skill) -> Provenance | None:

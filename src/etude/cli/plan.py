@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from etude.cli import trigger
 from etude.cli.scaffold.drafts import most_calls
-from etude.cli.settings import read_settings
+from etude.cli.settings import read_settings, upcoming
 from etude.cli.several.suites import folders_in, suite_of
 from etude.cli.several.table import bound
 from etude.cli.terminal import output
@@ -35,7 +35,8 @@ def run(args: argparse.Namespace) -> int:
     config = read_settings(args)
     if args.skills is not None:
         return _of_skills(args, config)
-    plan = watch(lambda given: aplan(config, measure=args.measure, **given), args.command)
+    coming = upcoming(config)
+    plan = watch(lambda given: aplan(coming, measure=args.measure, **given), args.command)
     if args.json:
         output.json_result(plan.model_dump(mode="json"))
         return 0
@@ -132,11 +133,14 @@ def _limits(limits: Mapping[str, float]) -> str:
 
 def _detectable(plan: Plan) -> Iterator[str]:
     known = "measured" if plan.noise_measured else "assumed"
-    yield "smallest gain that 4 of 5 comparisons would detect (paired, significance level 5%, one-sided):"
+    how = "paired, significance level 5%, one-sided"
+    yield f"smallest gain on tasks like these that 4 of 5 comparisons would detect ({how}):"
     for each in plan.detectable:
         trials = counted(each.trials, "trial")
         gain = "none, there are too few tasks" if each.gain is None else f"{each.gain:+.2f}"
         yield f"  {each.split:<5} {gain}  ({each.tasks:,} tasks, {trials}; noise {plan.noise:.2f} {known})"
+    if plan.few:
+        yield f"  test: {plan.few}"
 
 
 def _headroom(plan: Plan) -> Iterator[str]:

@@ -12,6 +12,7 @@ from etude.cli.terminal import output
 from etude.cli.watch import watch
 from etude.measure.recheck import Help, Recheck, arecheck_skill
 from etude.models import build_model
+from etude.records.answer import about
 from etude.workbench import Given
 
 EXIT_CODES: Mapping[Help, int] = {"still helps": 0, "inconclusive": 4, "does not help": 5}
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _lines(result: Recheck, of: str) -> Iterator[str]:
     yield f"target      {result.target}"
-    yield f"verdict     {result.verdict}: {_why(result)}"
+    yield f"verdict     {result.verdict}, {about('tasks like these')}: {_why(result)}"
     gain = result.with_skill - result.without
     yield f"scores      without {result.without:.2f}, with the skill {result.with_skill:.2f} ({gain:+.2f})"
     if result.before is not None:

@@ -9,11 +9,14 @@ from typing import TypeVar
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.parsing.usage import UsageError
 from etude.cli.parsing.verb import Flags
+from etude.cli.terminal import output
 from etude.cli.trust import trusted
 from etude.config import TrainConfig, load_config
 from etude.errors import ConfigError
 from etude.models.keys import secrets_of
 from etude.registry import Family, find
+from etude.skill.folder import evals_of, place_of, skills_in
+from etude.store.rounds import next_round
 
 C = TypeVar("C", bound=TrainConfig)
 
@@ -25,11 +28,22 @@ def read_settings(args: argparse.Namespace, path: Path | None = None) -> TrainCo
     Raises UsageError: there is no file; ConfigError: a setting is unknown or out of range."""
     file = path or Path(args.config or DEFAULT_CONFIG)
     if path is None and args.config is None and not file.exists():
-        raise UsageError(
-            f"no CONFIG was given and there is no {DEFAULT_CONFIG!r} here",
-            hint="`etude init DATA` makes one, `etude demo` needs none",
-        )
+        raise UsageError(f"no CONFIG was given and there is no {DEFAULT_CONFIG!r} here", hint=_first_step(args))
     return with_options(lambda flags: load_config(file, flags=flags), args)
+
+
+def _first_step(args: argparse.Namespace) -> str:
+    """What makes the settings that are missing: the skills that were named may bring tasks."""
+    said: list[str] = []
+    for option in ("skill", "skills", "a", "b"):
+        given: list[str] | str | None = getattr(args, option, None)
+        said += given if isinstance(given, list) else [given or ""]
+    named = [Path(place) for place in said if place]
+    for skill in (found for place in named for found in [place_of(place), *skills_in(place)]):
+        if evals_of(skill).is_file():
+            return f"`etude init --skill {skill}` makes one, with the evals of this skill"
+    skill = next((f" --skill {place}" for place in named if place.exists()), "")
+    return f"`etude init DATA{skill}` makes one, `etude demo` needs none"
 
 
 def with_options(load: Callable[[Flags], C], args: argparse.Namespace, before: Sequence[tuple[str, str]] = ()) -> C:
@@ -64,3 +78,14 @@ def sandboxed(config: TrainConfig) -> list[str]:
         for section, kind in kinds.items()
         if _UNSAFE in getattr(getattr(find(*kind), "options_type", None), "model_fields", ())
     ]
+
+
+def upcoming(config: TrainConfig) -> TrainConfig:
+    """The settings of the run that `train` goes on with. Says so where it is a further round of the one that is
+    named."""
+    further = next_round(config)
+    if further is not config:
+        output.note(
+            f"run {config.run.name!r} was exported to where its skill came from: {further.run.name!r} goes on there"
+        )
+    return further

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 
 from etude.cli.parsing.usage import UsageError
-from etude.cli.settings import read_settings
+from etude.cli.settings import read_settings, upcoming
 from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import print_summary
 from etude.cli.terminal.tables import shown, text_lines
@@ -16,7 +16,6 @@ from etude.measure.seeds import SeedReport, SeedResult, Spread, atrain_seeds
 from etude.readable import counted, money
 from etude.records import MEANS
 from etude.records.summary import Summary
-from etude.store.rounds import next_round
 from etude.trainer import Trainer
 from etude.workbench import Given
 
@@ -28,12 +27,7 @@ def run(args: argparse.Namespace) -> int:
     config = read_settings(args)
     if args.seeds is not None and any(key == "train.seed" for key, _ in args.flags):
         raise UsageError("--seeds and --train.seed both set the seed", hint="give one of them")
-    further = next_round(config)
-    if further is not config:
-        output.note(
-            f"run {config.run.name!r} was exported to where its skill came from: {further.run.name!r} goes on there"
-        )
-    return train(further, args, fork=args.fork, seeds=args.seeds)
+    return train(upcoming(config), args, fork=args.fork, seeds=args.seeds)
 
 
 def train(

@@ -53,7 +53,8 @@ class Ending(NamedTuple):
     state: Literal["finished", "stopped", "failed"]
     """`stopped` early, and can be resumed; `failed` where an error ended it."""
     verdict: str = ""
-    """`ship`, `do not ship` or `inconclusive`; empty where that was not asked."""
+    """`ship`, `do not ship` or `inconclusive`, with `on just these tasks` where these are too few to say more; empty
+    where that was not asked."""
     values: Mapping[str, float] = {}
     """As in `final/test_best`. Scores are in [0, 1], a gain in [-1, 1], `final/usd` is in US dollars."""
     why: str = ""
@@ -105,7 +106,8 @@ def ending_of(path: Path) -> Ending:
     if summary.cost.usd is not None:
         values["final/usd"] = summary.cost.usd
     state = "finished" if summary.stopped is None else "stopped"
-    return Ending(state, summary.verdict or "", values, summary.stopped or "")
+    verdict = summary.said if summary.claim == "these tasks" else summary.verdict
+    return Ending(state, verdict or "", values, summary.stopped or "")
 
 
 def _bounds(gain: Interval) -> dict[str, float]:

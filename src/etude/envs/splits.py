@@ -93,7 +93,7 @@ def check_splits(
             raise DataError(f"{labels[split]}: the {split} split is empty", hint="give it at least one task")
     warnings = _check_inputs(splits, labels, places or {})
     _check_ids(splits, labels)
-    return [*warnings, *_near_duplicates(splits, places or {})]
+    return [*warnings, *_near_duplicates(splits, places or {}, one_file=len(set((names or {}).values())) == 1)]
 
 
 def check_tasks(
@@ -149,12 +149,19 @@ def _check_ids(splits: Mapping[Split, Sequence[Task]], labels: Mapping[Split, st
     for split, tasks in splits.items():
         for task in tasks:
             places.setdefault(task.id, []).append(labels[split])
-    shown = [f"{task!r} in {' and '.join(found)}" for task, found in places.items() if len(found) > 1]
+    shown = [f"{task!r} {_named_places(found)}" for task, found in places.items() if len(found) > 1]
     if shown:
         raise DataError(f"duplicate task ids: {_some(shown)}", hint="give every task an id of its own")
 
 
-def _near_duplicates(splits: Mapping[Split, Sequence[Task]], places: Mapping[str, str]) -> list[str]:
+def _named_places(found: Sequence[str]) -> str:
+    often = f"{len(found)} times, as " if len(found) > SHOWN else ""
+    return f"{often}in {' and '.join(found[:2] if often else found)}"
+
+
+def _near_duplicates(
+    splits: Mapping[Split, Sequence[Task]], places: Mapping[str, str], *, one_file: bool
+) -> list[str]:
     # Words in sorted order turn the plain ratio into a comparison that does not care for their order.
     # Questions about pictures and files can be worded alike and have nothing in common.
     splits = {
@@ -184,7 +191,12 @@ def _near_duplicates(splits: Mapping[Split, Sequence[Task]], places: Mapping[str
 
     pairs_of = "1 pair" if len(found) == 1 else f"{len(found)} pairs"
     first = f"{named(*found[0][:2])} ~ {named(*found[0][2:])}"
-    cure = "tasks with the same value in the column env.fields.group stay in one split"
+    cure = "move one of each pair into the split of the other"
+    if one_file and any(task.group for tasks in splits.values() for task in tasks):
+        cure = "give both the same group, and they stay in one split"
+    elif one_file:
+        cure = "add a column 'group' to the data, with one value for tasks that belong together, and `group: group` "
+        cure += "below env.fields: they stay in one split then"
     return [f"{pairs_of} of tasks in two splits are nearly the same ({NEAR:.0f}% alike), as {first}: {cure}"]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Unpack
 
 from etude.build import open_workbench
-from etude.comparison import FEWEST, compare_on, delivers, least_p, with_these
+from etude.comparison import FEWEST, MANY_TRIALS, compare_on, delivers, least_p, with_these
 from etude.config import Settings, TrainConfig, another_trial_tells, config_of
 from etude.display import seen
 from etude.errors import ConfigError, SkillError
@@ -26,8 +26,6 @@ from etude.workbench import Given, Workbench, takes_given
 TRIALS = 3
 """Attempts at each task under each skill unless given. Two are the fewest that show how much of a difference
 is luck of the attempt; with three that luck has a third of its variance left, and further ones add little."""
-_MANY = 10
-"""More trials are not advised: who needs them needs more tasks."""
 
 
 @takes_given
@@ -117,7 +115,7 @@ async def compared(config: TrainConfig, skills: tuple[Skill, Skill], what: Asked
         comparison = await compare_on(bench, skills, split, trials, margin)
         if few:  # counting all ways takes seconds where there are thousands of attempts
             comparison = await asyncio.to_thread(with_these, comparison, bench)
-        bench.emit(StageFinished(stage=stage, step=0, note=comparison.verdict))
+        bench.emit(StageFinished(stage=stage, step=0, note=comparison.said))
         asked = digest([bench.rollout.agent.fingerprint(), split, named, margin])[:8]
         path = bench.folder.write_json(f"comparisons/{skills[0].hash}-{skills[1].hash}-{asked}.json", comparison)
         return comparison.model_copy(update={"file": str(path)})
@@ -155,14 +153,14 @@ def what_few_show(config: TrainConfig, tasks: Sequence[Task], trials: int) -> No
     counts = [trials if another_trial_tells(config, task) else 1 for task in tasks]
     few, least = counted(own, "task"), least_p(counts)
     if least <= ERROR:
-        text = f"{few} can show whether B is better on these tasks; for tasks like them it takes {FEWEST} or more"
-        return Notice(level="info", text=text)
+        text = f"{few} can show whether a skill is better on just these tasks"
+        return Notice(level="info", text=f"{text}; on tasks like these it takes {FEWEST} or more")
     still = " at temperature 0, where all trials of a task count as one," if min(counts) < trials else ""
-    more = next((n for n in range(trials, _MANY) if least_p([n] * len(counts)) <= ERROR), None)
+    more = next((n for n in range(trials, MANY_TRIALS) if least_p([n] * len(counts)) <= ERROR), None)
     cure = ", or set a temperature" if still else f", or take {more} trials" if more else ""
     text = (
-        f"{few} with {counted(trials, 'trial')} each{still} cannot show that B is better, not even on these tasks: "
-        f"luck alone may do as well in {least:.0%} of cases; bring {FEWEST} tasks or more{cure}"
+        f"{few} with {counted(trials, 'trial')} each{still} cannot show that a skill is better, not even on just "
+        f"these tasks: luck alone may do as well in {least:.0%} of cases; bring {FEWEST} tasks or more{cure}"
     )
     return Notice(level="warning", text=text)
 

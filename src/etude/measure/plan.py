@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Unpack
 
 from etude.build import open_workbench
+from etude.comparison import MANY_TRIALS
 from etude.concurrency import synchronous
 from etude.config import RunSection, Settings, TrainConfig, another_trial_tells, config_of
 from etude.envs.splits import need_training_tasks
@@ -40,8 +41,6 @@ ASSUMED_NOISE = 0.2
 _FULL = 0.8
 """Of `skill.max_tokens`: a skill that begins with more has little room for edits."""
 _SHOWN = 5
-_MANY = 10
-"""Trials from which on hardly any noise is left: where not even they help, more are not advised."""
 
 
 class Advice(Record):
@@ -99,6 +98,8 @@ class Plan(Record):
     noise_measured: bool
     """False: it is assumed."""
     detectable: tuple[Detectable, ...]
+    few: str = ""
+    """What a test of fewer tasks can show than a verdict on tasks like these takes."""
     headroom: Headroom | None
     """None when nothing is known yet: it takes attempts."""
     warnings: tuple[Advice, ...]
@@ -143,7 +144,9 @@ async def aplan(config: Settings, measure: bool = False, **given: Unpack[Given])
         async with open_workbench(settings, given, claim=False) as bench:
             _need_training_tasks(bench)
             await _measure(bench)
-            return _plan(bench, settings, bench.folder.path, notices.warnings)
+            measured = _plan(bench, settings, bench.folder.path, notices.warnings)
+            bench.folder.write_json("plans/plan.json", measured)
+            return measured
     given.pop("fork", None)
     with ExitStack() as held:
         # Everything is checked as a run checks it, in a folder that is gone afterwards.
@@ -206,9 +209,13 @@ def _plan(bench: Workbench, config: TrainConfig, folder: Path, notices: list[Adv
         Detectable(split=split, tasks=tasks[split], trials=count, gain=smallest_gain(tasks[split], assumed, count))
         for split, count in trials.items()
     )
+    few = what_few_show(config, bench.tasks["test"], config.test.trials) if config.test.enabled else None
+    told = few is not None and few.level == "warning"
+    alike = detectable if few is None else tuple(each for each in detectable if each.split != "test")
     repeats = any(another_trial_tells(config, task) for task in bench.tasks["test"])
     ours = [
-        *_of_scores(headroom, detectable, assumed if repeats else None),
+        *_of_scores(headroom, alike, assumed if repeats else None),
+        *([Advice(text=f"the test: {few.text}", hint="give the test split more tasks")] if few and told else []),
         *_of_limits(forecast),
         *_of_tasks(bench),
         *_of_skill(bench),
@@ -224,6 +231,7 @@ def _plan(bench: Workbench, config: TrainConfig, folder: Path, notices: list[Adv
         noise=assumed,
         noise_measured=noise is not None,
         detectable=detectable,
+        few="" if few is None or told else few.text,
         headroom=headroom,
         warnings=(*ours, *notices),
     )
@@ -272,7 +280,9 @@ def _of_scores(
     most = 1.0 if headroom is None else 1 - headroom.score.mean
     for each in detectable:
         if most > 0 and (each.gain is None or each.gain > most):
-            many = smallest_gain(each.tasks, noise, _MANY) if each.split == "test" and noise is not None else None
+            many = (
+                smallest_gain(each.tasks, noise, MANY_TRIALS) if each.split == "test" and noise is not None else None
+            )
             trials_help = many is not None and many <= most
             needed = "no gain" if each.gain is None else f"only a gain of {each.gain:.2f} or more"
             yield Advice(

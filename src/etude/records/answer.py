@@ -6,6 +6,13 @@ from etude.records.record import Record
 
 ShipVerdict = Literal["ship", "do not ship", "inconclusive"]
 """Whether the second skill should take the place of the first."""
+Claim = Literal["tasks like these", "these tasks"]
+"""What a verdict is about: a gain on new tasks of the same kind, or one on just those that were attempted."""
+
+
+def about(claim: Claim) -> str:
+    """As it stands behind a verdict."""
+    return "on just these tasks" if claim == "these tasks" else "on tasks like these"
 
 
 class Interval(Record):
@@ -51,7 +58,7 @@ class Answer(Record):
     verdict: ShipVerdict | None
     """None where there is none, or the best skill is the initial one."""
     words: str
-    """As in `ship`, `the best skill is the initial one` or `not tested`."""
+    """As in `ship, on tasks like these`, `the best skill is the initial one` or `not tested`."""
     scores: tuple[ScoreRow, ...]
     """The split that decides comes last."""
     about: str

@@ -1,15 +1,11 @@
 """Two skills on the same tasks, and whether the second should take the place of the first."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 from pydantic import Field
 
 from etude.records import Metric, Record, Split, brief
-from etude.records.answer import Interval, ShipVerdict
-
-Claim = Literal["tasks like these", "these tasks"]
-"""What a verdict is about: a gain on new tasks of the same kind, or one on just those that were attempted."""
+from etude.records.answer import Claim, Interval, ShipVerdict, about
 
 
 class Settle(Record):
@@ -17,6 +13,8 @@ class Settle(Record):
 
     tasks: int | None
     """How many tasks, with as many trials. None: no number up to a million."""
+    trials: int | None = None
+    """How many of the same tasks say `ship` on just these. None: not ten."""
     note: str
     """The same in a sentence."""
 
@@ -108,7 +106,7 @@ class Comparison(Record):
     claim: Claim = "tasks like these"
     """What `verdict` is about."""
     these: TheseTasks | None = None
-    """The other claim, on these very tasks; None where `margin` is not 0, and of the test of a run or a night."""
+    """The other claim, on these very tasks; None where `margin` is not 0, and of a night."""
     settle: Settle | None
     """None when there is a verdict."""
     gained: tuple[Flip, ...]
@@ -134,7 +132,12 @@ class Comparison(Record):
 
     def __repr__(self) -> str:
         skills = f"{brief(self.a.skill, 25)} -> {brief(self.b.skill, 25)}"
-        return f"<Comparison {skills} on {self.split}: {self.difference.shown_change}, {self.verdict}>"
+        return f"<Comparison {skills} on {self.split}: {self.difference.shown_change}, {self.said}>"
+
+    @property
+    def said(self) -> str:
+        """The verdict with what it is about."""
+        return f"{self.verdict}, {about(self.claim)}"
 
 
 def target_rows(

@@ -7,9 +7,8 @@ from pydantic import Field
 
 from etude.readable import counted, duration, money, short
 from etude.records import MEANS, Metric, Record, Role, Usage, brief
-from etude.records.answer import Answer, Interval, Remark, ScoreRow, ShipVerdict
+from etude.records.answer import Answer, Claim, Interval, Remark, ScoreRow, ShipVerdict, about
 from etude.records.comparison import (
-    Claim,
     Compared,
     ComparedTask,
     Comparison,
@@ -147,6 +146,8 @@ class Summary(Record):
     """Best minus initial on the test tasks, paired."""
     verdict: ShipVerdict | None = None
     """Whether to replace the initial skill by the best one. None when that was not asked on the test tasks."""
+    claim: Claim = "tasks like these"
+    these: TheseTasks | None = None
     settle: Settle | None = None
     """What would settle an inconclusive verdict."""
     targets: tuple[OfTarget, ...] = Field(default=(), exclude_if=lambda targets: not targets)
@@ -190,8 +191,13 @@ class Summary(Record):
         if initial is None or best is None:
             initial, best, split = self.initial.val, self.best.val, "val"
         scores = "not scored" if initial is None or best is None else f"{split} {initial.mean:.2f} -> {best.mean:.2f}"
-        end = f"stopped: {brief(self.stopped, 40)}" if self.stopped is not None else self.verdict or "no verdict"
+        end = f"stopped: {brief(self.stopped, 40)}" if self.stopped is not None else self.said or "no verdict"
         return f"<Summary {brief(self.name, 30)}: {scores}, {end}>"
+
+    @property
+    def said(self) -> str:
+        """The verdict with what it is about; empty where there is none."""
+        return f"{self.verdict}, {about(self.claim)}" if self.verdict else ""
 
     @property
     def same(self) -> bool:
@@ -206,7 +212,7 @@ class Summary(Record):
         scores = [ScoreRow(name="validation", initial=self.initial.val, best=self.best.val)]
         scores.append(ScoreRow(name="test", initial=self.initial.test, best=self.best.test))
         tested = self.initial.test is not None or self.best.test is not None
-        words = "not tested" if self.verdict is None else self.verdict
+        words = self.said or "not tested"
         return Answer(
             verdict=None if self.same else self.verdict,
             words="the best skill is the initial one" if self.same and self.best.val is not None else words,
@@ -245,14 +251,23 @@ class Summary(Record):
         """What has to be known with the scores."""
         if self.initial.val is not None and not self.same:
             yield Remark(name="note", text="best was chosen by its validation score, which tends to be too high")
+        if self.these is not None and not self.same:
+            yield Remark(name="these tasks", text=f"{self.these.verdict}: {self.these.why}")
+            if self.claim == "these tasks":
+                yield Remark(name="like these", text="no verdict on tasks like these: there are too few in the test")
         if self.settle is not None and not self.same:
-            yield Remark(name="to settle", text=self.settle.note)
+            note, trials = self.settle.note, self.settle.trials
+            if trials is not None:
+                these, _, alike = note.partition("; ")
+                again = f"`etude compare {self.name}:initial {self.name}:best --trials {trials}`"
+                note = f"{these}: {again}; {alike}"
+            yield Remark(name="to settle", text=note)
         if self.no_skill is not None:
             without, gain = self.no_skill.score.mean, self.no_skill.gain
             both = f"without {without:.2f}, with the best skill {without + gain.mean:.2f}"
             yield Remark(name="no skill", text=f"{both}: {gain.shown_change}")
             if gain.low <= 0:
-                yield Remark(name="", text="the test does not show that the skill helps")
+                yield Remark(name="", text="the test does not show that the skill helps on tasks like these")
         if self.best.loaded is not None:
             count = f"{self.best.loaded.attempts} of {self.best.loaded.of}"
             yield Remark(name="loaded", text=f"the program opened the best skill in {count} test attempts")

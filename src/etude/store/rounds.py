@@ -9,7 +9,7 @@ from etude.records import Skill
 from etude.records.provenance import Provenance
 from etude.skill import load_skill
 from etude.skill.folder import PROVENANCE, initial_skill, place_of
-from etude.store.views import is_run, read_run, read_view
+from etude.store.views import JOURNAL, is_run, read_run, read_view, trained_in
 
 
 def run_folder(config: TrainConfig) -> Path:
@@ -52,8 +52,10 @@ def next_round(config: TrainConfig) -> TrainConfig:
     while True:
         number += 1
         further = _numbered(config, number)
-        kept = initial_skill(run_folder(further))
-        if not run_folder(further).exists() or (kept is not None and kept.hash == stands):
+        folder = run_folder(further)
+        measured_only = (folder / JOURNAL).exists() and not trained_in(folder)
+        kept = initial_skill(folder)
+        if not folder.exists() or measured_only or (kept is not None and kept.hash == stands):
             return further
 
 

@@ -25,7 +25,7 @@ STOP = "stop"
 
 _TRAINED = ("config.yaml", "skills")
 """What a run writes at once. What measures skills only borrows its folder."""
-_BORROWED = ("evaluations", "comparisons", "audits", "pruned", "rechecks")
+_BORROWED = ("evaluations", "comparisons", "audits", "pruned", "rechecks", "plans")
 
 _WRITTEN_AGAIN = "run `train` again with the same settings: it writes the file again, all answers are cached"
 T = TypeVar("T")

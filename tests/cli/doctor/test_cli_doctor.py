@@ -167,6 +167,15 @@ def test_finished_and_unfinished_runs_are_told_apart(demo_project: Path, capsys:
     assert "holds measurements only" in checks(capsys, CONFIG, "--run.name", "new")["run folder"][0]["text"]
 
 
+def test_tasks_of_which_none_is_for_training_are_a_note(here: Path, capsys: Captured) -> None:
+    Path("tasks.csv").write_text("question,answer\n" + "".join(f"What is {n} + 1?,{n + 1}\n" for n in range(3)))
+    assert main(["init", "tasks.csv", "--target", "simulated:target", "--optimizer", "simulated:optimizer"]) == 0
+    capsys.readouterr()
+    plain, note = checks(capsys, "etude.yaml")["data"]
+    assert (plain["status"], note["status"]) == ("ok", "note")
+    assert note["text"] == "there are no training tasks: all 3 are for the test"
+
+
 def test_a_run_folder_that_cannot_be_written_is_wrong(fresh_project: Path, capsys: Captured) -> None:
     Path("file").write_text("")
     found = wrong(checks(capsys, CONFIG, "--run.folder", "file", code=1))

@@ -96,6 +96,8 @@ _FOUR = (
     "4 tasks are too few to train on: all are for `etude evaluate` and `etude compare`, which can show that a skill "
     "helps on just these"
 )
+_HEAD = "left out, as it is a head of the table"
+_SUM = "left out, as it sums up the others"
 _NONE = "label 'N/A' occurs 2 times, as at data.csv:6, and may stand for no label: if so, remove these rows"
 _TWICE = "the same input occurs more than once within a split: train data.csv:2 = data.csv:7"
 _UNNAMED = "data.csv has no line of column names: they are called column 1, column 2 here"
@@ -124,7 +126,12 @@ MESSY = (
     relabelled("a full stop", lambda n, team: f"{team}." * (n in (0, 3, 9)) or team, f"{_ONE}'billing'", kept=False),
     relabelled("no label, in a word", lambda n, team: "N/A" * (n in (1, 4)) or team, _NONE, labels=("N/A", *TEAMS)),
     relabelled("labels as numbers", lambda n, team: str(len(team)), labels=("4", "7", "8")),
-    relabelled("labels with commas", lambda n, team: f"{team}, urgent" if n % 2 else team, labels=_URGENT),
+    relabelled(
+        "labels with commas",
+        lambda n, team: f"{team}, urgent" if n % 2 else team,
+        "3 labels seem to be several in one cell, as 'billing, urgent': an answer has to be just that text",
+        labels=_URGENT,
+    ),
     Messy(
         "yes, Yes and YES",
         table(
@@ -141,12 +148,12 @@ MESSY = (
         ("biling", *TEAMS),
         22,
     ),
-    *(
-        Messy(name, table(added(("Hello there", label))), [f"label '{label}' {_ONCE}: {_SLIP}"], labels, 22)
-        for name, label, labels in (
-            ("a rare label", "smalltalk", ("billing", "delivery", "smalltalk", "tech")),
-            ("a mark of spreadsheets", "#N/A", ("#N/A", *TEAMS)),
-        )
+    Messy(
+        "a rare label",
+        table(added(("Hello there", "smalltalk"))),
+        [f"label 'smalltalk' {_ONCE}: {_SLIP}"],
+        ("billing", "delivery", "smalltalk", "tech"),
+        22,
     ),
     Messy("many rare labels", table([*ROWS, *_PETS]), labels=sorted([*TEAMS, *(pet for _, pet in _PETS)]), tasks=25),
     Messy("answers in their inputs", table(_TRAINS, ("text", "label")), [_FEW], (), 18),
@@ -169,6 +176,40 @@ MESSY = (
                 [f"{_LEFT_OUT}'mail': data.csv:8", f"{_LEFT_OUT}'team': data.csv:7"],
             ),
         )
+    ),
+    *(
+        Messy(name, content, [f"{says}: data.csv:{line}"], kept=False)
+        for name, content, says, line in (
+            ("names again", table(added(NAMES)), _HEAD, 7),
+            ("names of names", table([("message", "department"), *ROWS]), _HEAD, 2),
+            ("a line of Markdown", table([(":---", "---"), *ROWS]), _HEAD, 2),
+            ("a total", table([*ROWS, ("Total", len(ROWS))]), _SUM, 23),
+            ("a sum in words", table([*ROWS, ("Grand total:", "")]), _SUM, 23),
+        )
+    ),
+    Messy("a sum among others", table(added(("Total", "tech"))), tasks=22),
+    Messy(
+        "an error of Excel",
+        table(added(("Hello there", "#REF!"), ("#N/A", "tech"))),
+        [
+            "2 cells hold errors of a spreadsheet, as '#REF!' at data.csv:7: taken for empty",
+            f"{_LEFT_OUT}'mail': data.csv:8",
+            f"{_LEFT_OUT}'team': data.csv:7",
+        ],
+        kept=False,
+    ),
+    Messy(
+        "decimal commas",
+        table([(f"How much is {n} by 2?", f"{n},5") for n in range(21)], ("question", "answer"), ";"),
+        ["21 gold answers have a decimal comma, as '0,5', and are compared as texts: with a point they are numbers"],
+        (),
+        kept=False,
+    ),
+    refused(
+        "merged cells",
+        columns(lambda n, text, team: (text, team if n % 7 == 0 else "")),
+        "18 of 21 rows have no right answer in 'team', as data.csv:3",
+        "fill down what stood in merged cells",
     ),
     refused(
         "half of the texts",

@@ -289,6 +289,34 @@ def test_requests_for_which_the_skill_must_stay_quiet_are_no_tasks(
     assert "each row asks that the skill is not used" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("expected", "asks"),
+    [
+        ("The poet skill is selected and its SKILL.md drives the answer.", True),
+        ("Reads skills/poet/SKILL.md before answering.", True),
+        ("Identifies poet as the relevant skill.", True),
+        ("The skill is triggered without the user naming it.", True),
+        ("Lists the steps that the skill describes.", False),
+        ("It asks before it installs another skill.", False),
+        ("The answer reads well.", False),
+    ],
+)
+def test_expectations_that_only_the_use_of_the_skill_can_meet_are_pointed_out(
+    here: Path, capsys: Captured, expected: str, asks: bool
+) -> None:
+    """Against no skill they would be lost by themselves, and a useless skill would seem to help."""
+    write([{**row, "expectations": ["It rhymes.", expected]} for row in evals(6)])
+    assert init() == 0
+    some = f"6 of 12 expectations ask that the skill is used, as {expected!r}: without it they fail in any case"
+    assert any(note.startswith(some) for note in json.loads(capsys.readouterr().out)["notes"]) == asks
+
+
+def test_columns_that_say_which_rows_are_tasks_are_not_called_unused(here: Path, capsys: Captured) -> None:
+    write([{**row, "expected_skill": "poet", "expected_script": "a.py"} for row in evals(6)])
+    assert init() == 0
+    assert json.loads(capsys.readouterr().out)["unused"] == ["expected_script"]
+
+
 @pytest.mark.parametrize("count", [1, 4])
 def test_one_to_four_tasks_can_be_scored_and_compared_and_none_is_trained_on(
     here: Path, capsys: Captured, count: int
@@ -309,7 +337,7 @@ def test_one_to_four_tasks_can_be_scored_and_compared_and_none_is_trained_on(
         said = capsys.readouterr().err
         assert "there are no training tasks" in said
         assert "etude evaluate" in said
-        able = f"{count} task{'s' * (count > 1)} can show whether B is better on these tasks; for tasks like them it"
+        able = f"{count} task{'s' * (count > 1)} can show whether a skill is better on just these tasks; on tasks"
         assert (able in said) == (verb == "plan")
     assert sorted(Path("runs").rglob("*")) == before
 

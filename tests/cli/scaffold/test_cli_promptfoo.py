@@ -67,6 +67,13 @@ def test_a_table_of_tests_is_read_without_settings(here: Path, capsys: Captured)
     assert {task.input for task in tasks_of(made())} == {f"house {n}" for n in range(COUNT)}
 
 
+def test_columns_that_went_into_tasks_are_not_called_unused(here: Path, capsys: Captured) -> None:
+    Path("cases.csv").write_text(TABLE)
+    assert init("cases.csv", capsys=capsys)["unused"] == ["__description"]
+    settings(tests=[{**test, "description": "a house"} for test in TESTS])
+    assert init("promptfoo.yaml", "--force", capsys=capsys)["unused"] == ["description"]
+
+
 def test_a_word_before_a_colon_that_names_no_assertion_is_part_of_the_answer(here: Path, capsys: Captured) -> None:
     Path("cases.csv").write_text("word,__expected\n" + "".join(f"house {n},note: maison {n}\n" for n in range(COUNT)))
     settings(tests="file://cases.csv")

@@ -17,8 +17,8 @@ from etude.config.sections import AgentSection, ExecutorSection
 from etude.connect import named_trackers
 from etude.envs.grading import CommandScorer
 from etude.envs.scorers.answer_scorer import AnswerScorer, Judge
-from etude.envs.splits import check_tasks
-from etude.errors import ConfigError, EtudeError
+from etude.envs.splits import check_tasks, need_training_tasks
+from etude.errors import ConfigError, DataError, EtudeError
 from etude.models import build_model, price_of, used_key_variable
 from etude.models.handoff import unanswered
 from etude.programs.known import known_programs
@@ -35,6 +35,7 @@ from etude.skill import Document, load_skill, token_count, validate_skill
 from etude.skill.front_matter import unlisted
 from etude.skill.parts import laid_out, prepared
 from etude.store import is_running, read_run
+from etude.store.rounds import next_round, run_folder
 from etude.store.run import plain_name
 from etude.workbench import Given
 
@@ -68,7 +69,8 @@ async def check_config(config: TrainConfig, found: DoctorReport) -> None:
         _skill(config, found)
     check_parts(config, found)
     with found.checking("run folder"):
-        _run_folder(Path(config.run.folder) / plain_name(config.run.name, "run.name"), found)
+        plain_name(config.run.name, "run.name")
+        _run_folder(config, found)
     await check_agent(config, found, env, tasks)
 
 
@@ -114,6 +116,10 @@ async def _data(
     warnings = check_tasks(env, splits, need_test=config.test.enabled)
     train, val, test = splits.values()
     found.ok("data", f"{len(train)} train, {len(val)} val, {len(test)} test tasks")
+    try:
+        need_training_tasks(splits)
+    except DataError as error:  # `train` refuses them, and other verbs do not
+        found.note("data", error.message, error.hint)
     for text in warnings:
         found.note("data", text)
     scorer = getattr(env, "scorer", None)
@@ -208,19 +214,26 @@ def check_writable(path: Path, fix: str) -> None:
         raise ConfigError(f"{path} cannot be written", hint=fix)
 
 
-def _run_folder(path: Path, found: DoctorReport) -> None:
+def _run_folder(config: TrainConfig, found: DoctorReport) -> None:
+    """What `train` will do: begin, go on, report, or begin the round after an export over the initial skill."""
+    named, further = run_folder(config), next_round(config)
+    path = run_folder(further)
+    before = "" if path == named else f"{named} was exported to where its skill came from; "
     if is_running(path):
         raise ConfigError(f"{path} is in use by another process", hint="wait for it, or change run.name")
     check_writable(path, "change run.folder, or the permissions of the folder")
     run = read_run(path) if (path / "journal.db").exists() else None
-    if run is None or run.evaluations_only:
-        found.ok(
-            "run folder", f"{path} is free" if run is None else f"{path} holds measurements only: `train` uses it"
-        )
+    if run is None and before:
+        found.ok("run folder", f"{before}`train` begins the next round in {path}")
+    elif run is None or run.evaluations_only:
+        text = f"{path} is free" if run is None else f"{path} holds measurements only: `train` uses it"
+        found.ok("run folder", before + text)
     elif run.resumable:
-        found.note("run folder", f"{path} holds a run that is not finished: `train` resumes it")
+        text = f"{path} holds a run that is not finished: `train` resumes it, if its settings are the same"
+        found.note("run folder", before + text)
     else:
-        found.note("run folder", f"{path} holds a finished run: `train` only reports it", "change run.name")
+        text = f"{path} holds a finished run: `train` only reports it, and refuses other settings"
+        found.note("run folder", before + text, "for another run change run.name, as in `etude train --name NEW`")
 
 
 def check_sandbox(found: DoctorReport) -> None:

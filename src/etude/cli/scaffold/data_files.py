@@ -17,6 +17,7 @@ from yaml import YAMLError
 
 from etude.cli.scaffold.case_files import has_cases
 from etude.cli.scaffold.table import UNNAMED, is_known
+from etude.cli.scaffold.tidy import tidied
 from etude.envs.files import (
     OTHER_DELIMITERS,
     FileFormat,
@@ -31,6 +32,7 @@ from etude.envs.files import (
 from etude.errors import ConfigError, DataError, not_installed
 from etude.records import SPLITS, Split
 from etude.safe_yaml import read_yaml
+from etude.skill.folder import DOCUMENT
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".parquet", ".tsv", ".tab", ".xlsx", ".yaml", ".yml", ".gz")
 SPLIT_NAMES: Mapping[Split, str] = {"train": r"train(ing)?", "val": r"val(id(ation)?)?|dev", "test": r"test(ing)?"}
@@ -63,6 +65,11 @@ def find_files(data: Path) -> dict[str, Path]:
     Raises DataError: there is nothing, or not what makes a dataset."""
     if not data.exists():
         raise DataError(f"data {str(data)!r} does not exist", hint="give a data file or a folder of them")
+    if data.name == DOCUMENT or (data / DOCUMENT).is_file():
+        raise DataError(
+            f"{str(data)!r} is a skill, and no data",
+            hint=f"`etude init --skill {data}` takes the tasks that it brings",
+        )
     if not data.is_dir() or has_cases(data):
         return {"path": data}
     files = sorted(path for path in data.iterdir() if path.is_file() and path.suffix.lower() in SUFFIXES)
@@ -126,6 +133,11 @@ def read_file(path: Path, delimiter: str = "") -> FileRows:
         return _filled(path, _sheet_rows(path), False)
     packed = suffix == ".gz"
     form = _FORMATS.get(Path(path.stem).suffix.lower() if packed else suffix)
+    if suffix not in (*SUFFIXES, *_FORMATS) and path.is_file():
+        raise DataError(
+            f"{str(path)!r}: the suffix {suffix!r} does not tell the format",
+            hint=f"save the tasks as one of {' '.join(SUFFIXES)}",
+        )
     if suffix == ".parquet" or form is None or not path.is_file():
         return FileRows(read_rows(path), True)
     given, encoding = _text(path, packed)
@@ -147,9 +159,11 @@ def read_file(path: Path, delimiter: str = "") -> FileRows:
 
 def _filled(path: Path, found: list[Row], direct: bool, notes: tuple[str, ...] = ()) -> FileRows:
     """The rows that hold anything. Raises DataError: none does."""
-    rows, blank = without_blank(found)
+    held, blank = without_blank(found)
+    rows, tidied_up = tidied(held)
     if not rows:
         raise DataError(f"{path}: the file holds no tasks", hint="one object or line for each task")
+    notes, direct = (*notes, *tidied_up), direct and not tidied_up
     if blank:
         notes += (f"{path.name}: {'1 blank row was' if blank == 1 else f'{blank} blank rows were'} skipped",)
     if UNNAMED.format(1) in rows[0].columns:

@@ -11,10 +11,10 @@ from pathlib import Path
 from etude.cli.scaffold.case_files import has_cases, read_cases
 from etude.cli.scaffold.data_files import FileRows, read_file, split_of
 from etude.cli.scaffold.forms import make_tasks
-from etude.cli.scaffold.forms.evals import needing_the_skill
+from etude.cli.scaffold.forms.evals import WHICH_SKILL, needing_the_skill
 from etude.cli.scaffold.forms.made import MadeTasks, built
 from etude.cli.scaffold.promptfoo_files import read_tests
-from etude.cli.scaffold.table import Table, Wishes
+from etude.cli.scaffold.table import Table, Wishes, fold_name
 from etude.comparison import FEWEST
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.files import Row
@@ -113,7 +113,8 @@ def read_data(files: Mapping[str, Path], wishes: Wishes, *, delimiter: str = "",
     data = _fitted(data, may_change=not wishes.scorer and not made.built)
     if any(count > MOST[part] for part, count in data.tasks.items()):
         data = replace(data, limit=MOST)
-    unused = [name for name in table.names if name.strip() and name not in table.used]
+    used = {*table.used, *(name for name in table.names if fold_name(name) in WHICH_SKILL)}
+    unused = [name for name in table.names if name.strip() and name not in used]
     return replace(data, unused=unused, notes=[*notes, *data.made.notes, *_odd(made), *_few(data), *_doubts(data)])
 
 
@@ -169,8 +170,8 @@ def _few(data: Data) -> list[str]:
     """What so few tasks can show, before anything is paid for."""
     train, val, test = data.tasks.values()
     if not train:
-        some = "1 task is" if test == 1 else f"{test} tasks are"
-        what = f"{some} too few to train on: all are for `etude evaluate` and `etude compare`"
+        some, they = ("1 task is", "it is") if test == 1 else (f"{test} tasks are", "all are")
+        what = f"{some} too few to train on: {they} for `etude evaluate` and `etude compare`"
         return [f"{what}, which can show that a skill helps on just these"] if test < TRAINABLE else []
     if test < FEWEST:
         verdict = f"a test of {test} has no verdict on tasks like these, which takes {FEWEST}"
@@ -227,7 +228,8 @@ def _check_answers(made: MadeTasks) -> None:
     if empty:
         raise DataError(
             f"{len(empty)} of {len(made.rows)} rows have no right answer in {column!r}, as {empty[0].place}",
-            hint="remove them, name another column with --gold, or have a model judge with --rubric TEXT",
+            hint="fill down what stood in merged cells, remove the rows, name another column with --gold, or have a "
+            "model judge with --rubric TEXT",
         )
 
 

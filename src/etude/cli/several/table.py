@@ -15,6 +15,7 @@ from etude.errors import StopRun
 from etude.measure.audit.several import AuditTable
 from etude.measure.several import WRONG, SkillRow, SkillTable, Suite, acheck_suites, ameasure_skills
 from etude.readable import counted
+from etude.records.answer import about
 from etude.workbench import Given
 
 T = TypeVar("T", SkillTable, AuditTable)
@@ -46,7 +47,8 @@ def measure_folder(
         output.note(bound(config, suites, trials))
         return await ameasure_skills(config, suites, trials, margin, **given)
 
-    return tabled(args, config, folders, work, _lines)
+    claim = about("these tasks" if margin is None else "tasks like these")
+    return tabled(args, config, folders, work, lambda table: _lines(table, claim))
 
 
 def tabled(
@@ -89,13 +91,13 @@ def bound(config: TrainConfig, suites: Sequence[Suite], trials: int = 1) -> str:
     return f"{some}: at most {most:,} attempts{calls}{judged}"
 
 
-def _lines(table: SkillTable) -> Iterator[str]:
+def _lines(table: SkillTable, claim: str) -> Iterator[str]:
     yield from text_lines([_COLUMNS, *map(_cells, table.rows)])
     yield ""
     yield from (f"{row.skill}: {row.problem}" for row in table.rows if row.problem)
     given = sum(row.verdict in ("helps", "does not help") for row in table.rows)
     wrong = f"on average at most {WRONG:.0%} of them are wrong, over the whole table (Benjamini-Hochberg)"
-    yield f"verdicts    {given} of {table.measurable}; {wrong}"
+    yield f"verdicts    {given} of {table.measurable}, {claim}; {wrong}"
     yield f"calls       {table.calls_sent} sent"
 
 

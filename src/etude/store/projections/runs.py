@@ -176,6 +176,8 @@ def read_line(path: Path, program: str = "etude") -> RunLine:
     if summary is not None and not view.outdated:
         answer, best = summary.answer, summary.best
         words = answer.verdict or ("no change" if summary.same and best.val is not None else "")
+        if answer.verdict and summary.claim == "these tasks":
+            words = summary.said
         found |= {"verdict": answer.verdict, "words": "dry run" if summary.dry else words, "gain": answer.gain}
         if not summary.dry:
             found |= {"initial": summary.initial.test, "val": _mean(best.val), "test": _mean(best.test)}

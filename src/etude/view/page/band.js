@@ -3,7 +3,7 @@
 import { useEffect, useState } from "./vendor/hooks.js";
 import { act, still, useDocument } from "./data.js";
 import { count, duration, html, money, score } from "./html.js";
-import { Change, Chip, Loaded } from "./parts.js";
+import { Change, Chip, Loaded, Said } from "./parts.js";
 
 const STATES = { finished: "finished", stopped: "stopped", running: "running", died: "died", evaluations: "evaluations only", damaged: "cannot be read" };
 
@@ -32,7 +32,7 @@ function Shown({ page }) {
 /** What the run came to; where it came to nothing yet, in what state that left it. */
 export function Verdict({ page }) {
   const { answer, state } = page;
-  if (answer && !page.outdated && (answer.verdict || state === "finished")) return html`<${Chip} kind=${answer.verdict ?? "none"}>${answer.words}<//>`;
+  if (answer && !page.outdated && (answer.verdict || state === "finished")) return html`<${Said} kind=${answer.verdict ?? "none"} words=${answer.words} />`;
   if (state === "died" || state === "stopped") return html`<${Chip} kind=${state}>${state}<//>`;
   return html`<${Chip} kind="none">${{ evaluations: "no training run" }[state] ?? "no verdict yet"}<//>`;
 }

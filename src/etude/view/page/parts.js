@@ -66,6 +66,12 @@ export function Chip({ kind, children }) {
   return html`<span class="chip ${kind.replace(/\W/g, "-")}">${children}</span>`;
 }
 
+/** What a run came to: the verdict as a chip, beside it what it is about. */
+export function Said({ kind, words }) {
+  const [verdict, claim] = words.split(", ");
+  return html`<${Chip} kind=${kind}>${verdict}<//>${claim ? html` <span class="soft">${claim}</span>` : null}`;
+}
+
 /** The colour of a score, or of what became of a failure, with the words for it. */
 export function Cell({ kind, words = kind, more = "" }) {
   return html`<i class="cell ${kind} ${more}" role="img" aria-label=${words} title=${words}></i>`;

@@ -4,7 +4,7 @@ import { useEffect, useState } from "./vendor/hooks.js";
 import { Curves, MARKS } from "./curve.js";
 import { load } from "./data.js";
 import { count, html, money, score, several, signed } from "./html.js";
-import { Chip, Simulated } from "./parts.js";
+import { Said, Simulated } from "./parts.js";
 import { go, to } from "./place.js";
 
 export function RunsScreen({ runs, query }) {
@@ -52,7 +52,7 @@ function Group({ lines, alone, chosen, choose }) {
             (run) => html`<tr>
               <td class="minor"><input type="checkbox" aria-label="curve of ${run.name}" checked=${chosen.includes(run.name)} onChange=${choose(run)} /></td>
               <td class="word"><a data-row href=${to(["runs", run.name])} title=${run.name} most=${40}>${run.name}</a></td>
-              <td>${run.state === "finished" && run.words ? html`<${Chip} kind=${run.verdict ?? "none"}>${run.words}<//>` : html`<i class="dot ${run.state}"></i> <span class=${run.state === "died" ? "warning" : ""}>${run.state}</span> <span class="soft minor" most=${120}>${run.why}</span>`}</td>
+              <td>${run.state === "finished" && run.words ? html`<${Said} kind=${run.verdict ?? "none"} words=${run.words} />` : html`<i class="dot ${run.state}"></i> <span class=${run.state === "died" ? "warning" : ""}>${run.state}</span> <span class="soft minor" most=${120}>${run.why}</span>`}</td>
               <td class="figure">${run.gain ? html`<b>${signed(run.gain.mean)}</b> <span class="soft minor">[${signed(run.gain.low)}, ${signed(run.gain.high)}]</span>` : "–"}</td>
               <td class="figure">${score(run.initial?.mean)}</td>
               <td class="figure">${run.test === null && run.val !== null ? html`${score(run.val)} <span class="soft">validation</span>` : score(run.test)}</td>

@@ -5,10 +5,11 @@ DataError where a row is broken, `tasks` also Unclear where one answer of the us
 
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import median
 
 from etude.cli.scaffold.forms import chat, choices, columns, evals, judged, promptfoo
 from etude.cli.scaffold.forms.made import MadeTasks
-from etude.cli.scaffold.table import NothingAsked, Table
+from etude.cli.scaffold.table import NothingAsked, Table, as_text
 
 FORMS = (promptfoo, evals, judged, chat, choices, columns)
 """The first that fits is the form of a table; the last fits every one."""
@@ -17,6 +18,8 @@ FORMS = (promptfoo, evals, judged, chat, choices, columns)
 FEW_OTHERS = 5
 """One row in so many may be left out: where more are empty, another column is meant."""
 _SHOWN = 5
+_WORDS = 4
+"""From so many words on there is more than one way to say it."""
 
 
 def make_tasks(table: Table) -> MadeTasks:
@@ -39,7 +42,14 @@ def make_tasks(table: Table) -> MadeTasks:
         made = replace(made, scorer=wished, why="as you said", options={})
     words = "long answers are compared by the words they share, which says little about how good they are"
     prose = [f"{words}: --rubric TEXT has a model judge them"] if made.scorer == "f1" and not wished else []
+    if made.scorer == "exact" and not wished and not made.labels and _several_words(made):
+        prose = ["right answers of several words have to come word for word: --rubric TEXT has a model judge them"]
     return replace(made, notes=[*made.notes, *prose, *left_out])
+
+
+def _several_words(made: MadeTasks) -> bool:
+    golds = [row.columns.get(made.fields.get("gold", "")) for row in made.rows]
+    return median(len(as_text(gold).split()) for gold in golds) >= _WORDS
 
 
 def _filled(table: Table, columns: Sequence[str], left_out: list[str]) -> Table | None:

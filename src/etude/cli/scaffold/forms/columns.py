@@ -5,16 +5,28 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from etude.cli.scaffold.forms.labels import decided, extracted, is_label, labels_of, odd_labels, spellings
+from etude.cli.scaffold.forms.labels import (
+    decided,
+    extracted,
+    is_label,
+    joined_labels,
+    labels_of,
+    odd_labels,
+    spellings,
+)
 from etude.cli.scaffold.forms.made import MadeTasks, built, task
 from etude.cli.scaffold.scorers import ends_in_number, guess_scorer, is_number
-from etude.cli.scaffold.table import CONTEXT, GOLD, UNNAMED, Table, Unclear, listed
+from etude.cli.scaffold.table import CONTEXT, GOLD, UNNAMED, Table, Unclear, fold_name, listed
+from etude.envs.files import Row
+from etude.envs.rows import GUESSES
 from etude.errors import DataError
 from etude.records import canonical
 
 _FEW_OTHERS = 5
 _SHORT_WORDS = 6
 _OPTIONS = ("choices", "options")
+_COMMA = re.compile(r"[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+\s*%?")
+"""A number with a decimal comma."""
 
 
 def fits(table: Table) -> bool:
@@ -48,7 +60,7 @@ def _as_they_are(
     pictures = table.pictures({gold, *asked, *table.wished_input})
     scorer, why = guess_scorer([value for value in table.values(gold) if value is not None])
     template, labels = _template(table, asked, set(pictures)), labels_of(table, asked, gold, scorer)
-    notes = [*said[0], *(said[1] if labels else ())]
+    notes = [*said[0], *([*said[1], *joined_labels(labels)] if labels else ())]
     odd = odd_labels(table, gold) if labels else []
     if scorer == "exact" and is_label(table, gold) and extracted(table, asked, gold):
         why = "answers stand in their own inputs, so they are compared and not chosen from labels"
@@ -67,7 +79,14 @@ def _as_they_are(
     table.used.clear()
     table.used.update(name for column in shown for name in (column, column.partition(".")[0]))
     more = [*notes, *_mixed(table, gold), *_doubtful_pictures(table, pictures)]
-    return MadeTasks(table.rows, fields, scorer, why, template=template, notes=more, labels=labels, odd=odd)
+    rows = table.rows
+    if "id" not in fields and (names := [name for name in table.names if fold_name(name) in GUESSES["id"]]):
+        # They would be read as ids, and are not different.
+        rows = [
+            Row(row.place, {name: row.columns[name] for name in row.columns if name not in names}) for row in rows
+        ]
+        more.append(f"{names[0]!r} has a value more than once, so it is no id of tasks")
+    return MadeTasks(rows, fields, scorer, why, template=template, notes=more, labels=labels, odd=odd)
 
 
 def _asked(table: Table) -> tuple[str, ...]:
@@ -122,6 +141,10 @@ def _reads(name: str) -> bool:
 def _mixed(table: Table, gold: str) -> list[str]:
     """Gold answers of which nearly all are numbers, with one that is none."""
     others = [row for row in table.sample if not is_number(table.value(row, gold))]
+    commas = [value for row in others if _COMMA.fullmatch(value := str(table.value(row, gold)).strip())]
+    if commas and len(commas) == len(others):
+        some = f"{len(commas)} gold answers have a decimal comma, as {commas[0]!r}"
+        return [f"{some}, and are compared as texts: with a point they are numbers"]
     if not 0 < len(others) * _FEW_OTHERS <= len(table.sample) or ends_in_number(table.value(others[0], gold)):
         return []
     odd = str(table.value(others[0], gold))[:60]

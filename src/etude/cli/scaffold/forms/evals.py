@@ -40,6 +40,14 @@ _EXPECTED = (
     *("expected_outcome", "expected_result", "expected_response", "reference", "reference_answer", "gold"),
     *("golden_answer", "ideal", "ideal_answer", "ideal_response", "response"),
 )
+_OPENED = re.compile(
+    r"\b(select|trigger|read|load|activat|identif|invok|consult|open|match|recogni[sz])\w*\b.*(\bskill\b|SKILL\.md)"
+    r"|(\bskill\b|SKILL\.md).*\b(selected|triggered|loaded|activated|invoked|opened|used|read)\b",
+    re.IGNORECASE,
+)
+"""What expectations say of a skill that is to be used, and not of the answer."""
+WHICH_SKILL = ("expected_skill", "acceptable_skills", "should_trigger")
+"""Columns that say which skill a request needs, so whether it is a task of this one."""
 _ITEM = re.compile(r"\s*([-*•]|\d+[.)])\s+")
 _SHORT = 8
 """Words of an answer that can be compared as it is; a longer one describes what is wanted."""
@@ -87,7 +95,17 @@ def tasks(table: Table) -> MadeTasks:
         rows,
         ("rubric", "a model judges each expectation; solved is an answer that meets them all"),
         {"column": "expectations", "threshold": 1},
+        notes=_asking_for_the_skill([text for row in rows for text in _texts(row.columns["expectations"])]),
     )
+
+
+def _asking_for_the_skill(texts: Sequence[str]) -> list[str]:
+    """A note on expectations that no answer without the skill can meet, whatever it is worth."""
+    asking = [text for text in texts if _OPENED.search(text)]
+    if not asking:
+        return []
+    some = f"{len(asking)} of {len(texts)} expectations ask that the skill is used, as {asking[0][:80]!r}"
+    return [f"{some}: without it they fail in any case, so it seems to help; `etude trigger` says if it is opened"]
 
 
 def needing_the_skill(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:

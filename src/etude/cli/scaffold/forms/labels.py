@@ -25,6 +25,7 @@ _MOST_ODD = 3
 _NO_LABEL = frozenset(("n/a", "#n/a", "na", "nan", "null", "-", "?", "tbd"))
 """How tables write that there is none."""
 _SIGNS = " .,;:!"
+_JOINED = re.compile(r"\s*[,;|/+&]\s*")
 _BETWEEN = re.compile(r"(?<=\w)[_-](?=\w)")
 _ALIKE = 75.0
 """Percent; a label that is so near another one may be a slip of the pen."""
@@ -126,6 +127,16 @@ def spellings(table: Table, column: str) -> list[str]:
         if several
         else []
     )
+
+
+def joined_labels(labels: Sequence[str]) -> list[str]:
+    """A note on labels that are made of others, as `a, b` beside `a`."""
+    known = set(map(_key, labels))
+    joined = [label for label in labels if len(parts := _JOINED.split(label)) > 1 and known & set(map(_key, parts))]
+    if not joined:
+        return []
+    some = "1 label seems" if len(joined) == 1 else f"{len(joined)} labels seem"
+    return [f"{some} to be several in one cell, as {joined[0]!r}: an answer has to be just that text"]
 
 
 def _key(value: JsonValue) -> str:

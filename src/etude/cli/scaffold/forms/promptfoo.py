@@ -35,6 +35,7 @@ def fits(table: Table) -> bool:
 
 def tasks(table: Table) -> MadeTasks:
     """The prompt with its variables, and the assertions as checks."""
+    table.used.update(name for name in table.names if _is_used(name, in_cells=_has_cells(table.rows)))
     rows: list[Row] = []
     for test, row in zip(with_assertions(table.rows), table.rows, strict=True):
         values, prompt = test.columns.get("vars"), test.columns.get("prompt")
@@ -59,6 +60,13 @@ def with_assertions(rows: Sequence[Row]) -> Sequence[Row]:
         )
         for row in rows
     ]
+
+
+def _is_used(column: str, *, in_cells: bool) -> bool:
+    """Whether a column goes into tasks: in a table of tests its variables and its assertions."""
+    if not in_cells:
+        return column in ("vars", "assert", "prompt")
+    return not column.startswith("__") or bool(_CELLS.fullmatch(column))
 
 
 def _has_cells(rows: Sequence[Row]) -> bool:
