@@ -15,7 +15,7 @@ from etude.records import ChatRequest, Reply, Skill
 from etude.records.summary import Summary
 from etude.simulation import SEED_SKILL, make_tasks
 
-TASKS = make_tasks("sorting", 50, seed=1)
+TASKS = make_tasks("sorting", 30, seed=1)
 
 
 class Counted(SimulatedModel):
@@ -48,7 +48,7 @@ class World:
     @property
     def given(self) -> dict[str, Any]:
         return {
-            "env": ListEnvironment(TASKS[:10], TASKS[10:40], TASKS[40:], scorer="exact"),
+            "env": ListEnvironment(TASKS[:10], TASKS[10:20], TASKS[20:], scorer="exact"),
             "skill": Skill(name="everyday-tasks", text=SEED_SKILL),
             "target": self.target,
             "optimizer": self.optimizer,

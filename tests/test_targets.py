@@ -33,7 +33,7 @@ def settings(folder: Path, **more: Any) -> dict[str, Any]:
 
 
 def environment() -> ListEnvironment:
-    return ListEnvironment(TASKS[:30], TASKS[30:50], TASKS[50:80], scorer="exact")
+    return ListEnvironment(TASKS[:20], TASKS[20:32], TASKS[32:52], scorer="exact")
 
 
 def train(folder: Path, **more: Any) -> Summary:
@@ -58,7 +58,7 @@ def test_a_skill_for_two_targets_with_contradicting_needs_is_worse_for_neither_t
         assert true_score(text, TASKS[80:], model) > true_score("", TASKS[80:], model)
     assert [each.target for each in summary.targets] == NAMES
     assert summary.test_gain is not None
-    assert summary.test_gain.n == 30
+    assert summary.test_gain.n == 20
     assert any(line.split() == ["", *NAMES][1:] for line in summary_lines(summary))
     page = json.loads(Shelf([Path(summary.folder)], None).document(f"runs/{Path(summary.folder).name}"))
     rows = {name: cells for name, *cells in page["answer"]["targets"]}
@@ -83,7 +83,7 @@ async def test_a_skill_by_which_one_target_seems_to_lose_is_not_handed_out(tmp_p
 
 def test_an_interrupted_run_of_two_targets_ends_as_an_undisturbed_one(whole: Summary, tmp_path: Path) -> None:
     with pytest.raises(BudgetStop):
-        train(tmp_path / "cut", limits={"calls": 200})
+        train(tmp_path / "cut", limits={"calls": 120})
 
     resumed = train(tmp_path / "cut")
 

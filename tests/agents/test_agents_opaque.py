@@ -13,8 +13,8 @@ from etude.agents.tools import ToolsAgent, ToolsOptions
 from etude.gateway import Gateway
 from etude.models import Journaled
 from etude.prompts import Prompts
+from etude.protocols import EnvironmentTool
 from etude.records import Opaque, Reply, Skill, Task, ToolCall, assistant
-from etude.sandbox import find_sandbox
 from etude.testing import ScriptedModel
 from memory_doubles import MemoryJournal
 from rows import few
@@ -24,8 +24,14 @@ STREAMED = [("reasoning_details", True), ("responses", True), ("messages", True)
 TASK = Task(id="t", input="Count to seven.")
 
 
+async def count(arguments: Any) -> str:
+    return "ok"
+
+
 def an_agent(model: Any) -> ToolsAgent:
-    return ToolsAgent(model, Prompts(), ToolsOptions(tools=("bash",)), find_sandbox(unsafe=True))
+    """Its tool starts no program."""
+    tool = EnvironmentTool(name="bash", description="Count.", parameters=SCHEMA, call=count)
+    return ToolsAgent(model, Prompts(), ToolsOptions(tools=())).with_tools(lambda task: [tool], "")
 
 
 @pytest.mark.parametrize(("kind", "stream"), few(product(KINDS, (False, True)), *product(KINDS, (False,)), *STREAMED))

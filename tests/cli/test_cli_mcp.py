@@ -32,8 +32,8 @@ async def ask(client: mcp.Client, tool: str, **given: Any) -> Any:
 
 
 async def until_ended(client: mcp.Client) -> dict[str, Any]:
-    for _ in range(600):
-        await asyncio.sleep(0.1)
+    for _ in range(120):
+        await asyncio.sleep(0.5)
         found = await ask(client, "status")
         if found["training"]["state"] != "under way":
             return found

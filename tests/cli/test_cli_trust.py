@@ -47,7 +47,7 @@ class Stranger:
         for name in ("canary", "pkg/canary", *SHADOWS):
             path = folder / f"{name}.py"
             path.parent.mkdir(exist_ok=True)
-            path.write_text(f"open({str(self.touched / path.stem)!r}, 'w')\n")
+            path.write_text(f"open({str(self.touched / path.stem)!r}, 'w').close()\n")
         for name in ("program.sh", "key.sh"):
             path = folder / name
             path.write_text(f"#!/bin/sh\nenv > {self.touched / name}\necho 9.9.9\n")
@@ -88,13 +88,27 @@ def stranger(tmp_path: Path) -> Stranger:
 
 
 @pytest.fixture
-def refused(
+def said(
     stranger: Stranger, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., str]:
-    """What a command says that refuses the project: as `run`, in this process, since nothing of it is imported."""
+    """What a command prints: as `run`, in this process, which forgets what it has imported."""
     monkeypatch.chdir(stranger.folder)
     monkeypatch.setenv("SECRET", "s3cret-of-the-user")
     monkeypatch.setenv("OPENAI_API_KEY", "k3y-of-the-user")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+    def run(*words: str) -> str:
+        main([*words])
+        for name in ("canary", "pkg", "pkg.canary"):
+            sys.modules.pop(name, None)
+        return "".join(capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def refused(stranger: Stranger, said: Callable[..., str], capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """What a command says that refuses the project."""
 
     def run(*words: str) -> str:
         assert main([*words]) == 2
@@ -156,9 +170,9 @@ def test_nothing_is_touched_before_it_is_trusted(
     verb: str,
 ) -> None:
     stranger.settle(yaml.safe_load(yaml.safe_dump(settings).replace("URL", listener)))
-    said = refused("plan")
-    assert "nothing was imported, run or sent" in said
-    (given,) = re.findall("--trust ([0-9a-f]{64})$", said.strip())
+    told = refused("plan")
+    assert "nothing was imported, run or sent" in told
+    (given,) = re.findall("--trust ([0-9a-f]{64})$", told.strip())
     stranger.run(*verb.split(), "--trust", given)
     assert canary in stranger.canaries
 
@@ -320,40 +334,43 @@ def test_the_hash_changes_with_all_that_is_imported_or_run(
 
 
 def test_an_answer_holds_for_these_contents_in_this_folder(
-    stranger: Stranger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stranger: Stranger,
+    said: Callable[..., str],
+    refused: Callable[..., str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stranger.settle({"env": {"name": "canary:Env"}})
-    trust(folder=stranger.folder)
-    stranger.run("plan")
+    trust()
+    said("plan")
     assert stranger.canaries == ["canary"]
     (stranger.touched / "canary").unlink()
     shutil.copytree(stranger.folder, tmp_path / "copy")
     monkeypatch.chdir(tmp_path / "copy")
-    assert main(["plan"]) == 2
+    refused("plan")
     with (stranger.folder / "canary.py").open("a") as module:
         module.write("# changed\n")
     monkeypatch.chdir(stranger.folder)
-    assert main(["plan"]) == 2
-    assert stranger.canaries == []
+    refused("plan")
 
 
 def test_an_old_hash_is_refused_and_what_is_kept_is_for_its_owner_only(
-    stranger: Stranger, refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    stranger: Stranger, said: Callable[..., str], refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(stranger.folder / "kept"))
     stranger.settle({"env": {"name": "canary:Env"}})
-    said = refused("plan", "--trust", "0" * 64)
-    assert "the list of --trust was another one, or a file has changed" in said
+    told = refused("plan", "--trust", "0" * 64)
+    assert "the list of --trust was another one, or a file has changed" in told
     assert not (stranger.folder / "kept").exists()
-    (given,) = re.findall("--trust ([0-9a-f]{64})$", said.strip())
-    stranger.run("plan", "--trust", given)
+    (given,) = re.findall("--trust ([0-9a-f]{64})$", told.strip())
+    said("plan", "--trust", given)
     (kept,) = (stranger.folder / "kept" / "etude" / "trusted").iterdir()
     assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     assert "import 'canary:Env'" in kept.read_text()
 
 
-def test_what_the_command_line_sets_is_the_word_of_the_user(stranger: Stranger) -> None:
-    stranger.run("plan", "--target.model", "pkg.canary:Model:m")
+def test_what_the_command_line_sets_is_the_word_of_the_user(stranger: Stranger, said: Callable[..., str]) -> None:
+    said("plan", "--target.model", "pkg.canary:Model:m")
     assert stranger.canaries == ["canary"]
 
 
@@ -422,21 +439,25 @@ def test_another_target_does_not_open_an_address_of_the_file(
         assert "send 'OPENAI_API_KEY' to 'http://127.0.0.1" in refused(*words)
 
 
-def test_a_compiled_file_does_not_stand_in_for_the_source_that_was_trusted(stranger: Stranger) -> None:
+def test_a_compiled_file_does_not_stand_in_for_the_source_that_was_trusted(
+    stranger: Stranger, said: Callable[..., str]
+) -> None:
     source = stranger.folder / "canary.py"
     trap = stranger.folder / "trap.py"
-    trap.write_text(f"open({str(stranger.touched / 'trap')!r}, 'w')\n")
+    trap.write_text(f"open({str(stranger.touched / 'trap')!r}, 'w').close()\n")
     place = stranger.folder / "__pycache__" / f"canary.{sys.implementation.cache_tag}.pyc"
     py_compile.compile(str(trap), str(place), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
     stranger.settle({"env": {"name": "canary:Env"}})
-    trust(folder=stranger.folder)
-    stranger.run("plan")
+    trust()
+    said("plan")
     assert source.exists()
     assert stranger.canaries == ["canary"]
 
 
 @pytest.mark.parametrize(("answer", "canaries"), few([("y", ["canary"]), ("", [])], ("y", ["canary"])))
-def test_at_a_terminal_the_user_is_asked_once(stranger: Stranger, answer: str, canaries: list[str]) -> None:
+def test_at_a_terminal_the_user_is_asked_once(
+    stranger: Stranger, said: Callable[..., str], answer: str, canaries: list[str]
+) -> None:
     stranger.settle({"env": {"name": "canary:Env", "note": "\x1b[2J\nenv.name: nothing"}})
     master, slave = pty.openpty()
     with subprocess.Popen([ETUDE, "plan"], cwd=stranger.folder, stdin=slave, stdout=slave, stderr=slave) as process:
@@ -450,31 +471,34 @@ def test_at_a_terminal_the_user_is_asked_once(stranger: Stranger, answer: str, c
     assert stranger.canaries == canaries
     assert b"\x1b[2J" not in shown
     assert b"\nenv.name: nothing" not in shown
-    assert ("nothing was imported" in stranger.run("plan").stderr) == (not canaries)
+    assert ("nothing was imported" in said("plan")) == (not canaries)
 
 
 def test_a_night_has_the_trust_that_was_given_when_it_was_set_up(
-    stranger: Stranger, refused: Callable[..., str]
+    stranger: Stranger, said: Callable[..., str], refused: Callable[..., str]
 ) -> None:
-    said = refused("sleep", "run")
-    assert "sleep.sources: import 'canary:Source'" in said
-    trust("sleep.yaml", stranger.folder)
-    command = json.loads(stranger.run("sleep", "schedule", "--print", "--json").stdout)["command"]
+    assert "sleep.sources: import 'canary:Source'" in refused("sleep", "run")
+    trust("sleep.yaml")
+    command = json.loads(said("sleep", "schedule", "--print", "--json"))["command"]
     done = subprocess.run(command, cwd=stranger.folder, capture_output=True, text=True, check=False)
     assert "nothing was imported" not in done.stderr
 
 
 @pytest.mark.parametrize("thing", few(["program", "python"], "program"))
-def test_a_program_that_is_asked_about_itself_sees_no_key(stranger: Stranger, thing: str) -> None:
+def test_a_program_that_is_asked_about_itself_sees_no_key(
+    stranger: Stranger, said: Callable[..., str], thing: str
+) -> None:
     settings, canary, verb = THINGS[thing]
     stranger.settle(settings)
-    trust(folder=stranger.folder)
-    stranger.run(*verb.split())
+    trust()
+    said(*verb.split())
     names = {line.partition("=")[0] for line in (stranger.touched / canary).read_text().splitlines()}
     assert names - {"PWD", "OLDPWD", "SHLVL", "_"} <= {"PATH", "HOME", "LANG", "TMPDIR"}
 
 
-def test_a_model_of_ones_own_that_init_was_given_needs_no_second_word(stranger: Stranger) -> None:
-    done = stranger.run("init", "tasks.jsonl", "--folder", ".", "--force", "--target", "pkg.canary:Model:m")
-    assert stranger.canaries == ["canary"], done
-    assert "nothing was imported" not in stranger.run("plan").stderr
+def test_a_model_of_ones_own_that_init_was_given_needs_no_second_word(
+    stranger: Stranger, said: Callable[..., str]
+) -> None:
+    told = said("init", "tasks.jsonl", "--folder", ".", "--force", "--target", "pkg.canary:Model:m")
+    assert stranger.canaries == ["canary"], told
+    assert "nothing was imported" not in said("plan")

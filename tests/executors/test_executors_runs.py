@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import far_runs
@@ -30,28 +32,34 @@ def without_settings(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The folders of runs in this process."""
-    folders = {name: tmp_path_factory.mktemp("here") / "x" for name in SETTINGS}
-    for name, folder in folders.items():
+def here(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a run in this process, by the name of its settings."""
+
+    @cache
+    def trained(name: str) -> Path:
+        folder = tmp_path_factory.mktemp("here") / "x"
         train(str(folder), {"name": "local"}, SETTINGS[name])
-    return folders
+        return folder
+
+    return trained
 
 
 @pytest.mark.parametrize("name", few(SETTINGS, "tools and judge"))
-def test_run_folder_and_journal_are_those_of_a_local_run(tmp_path: Path, here: dict[str, Path], name: str) -> None:
-    far = tmp_path / "x"
+def test_run_folder_and_journal_are_those_of_a_local_run(
+    tmp_path: Path, here: Callable[[str], Path], name: str
+) -> None:
+    far, near = tmp_path / "x", here(name)
     train(str(far), FAR, SETTINGS[name])
-    assert without_settings(far) == without_settings(here[name])
-    assert facts(far) == facts(here[name])
+    assert without_settings(far) == without_settings(near)
+    assert facts(far) == facts(near)
     assert len(facts(far)) > 30
-    for folder in (here[name], far):
+    for folder in (near, far):
         assert (asked_twice(folder), unanswered(folder)) == (0, 0)
 
 
 @pytest.mark.slow
 def test_killed_with_its_workers_a_run_goes_on_and_pays_for_nothing_twice(
-    tmp_path: Path, here: dict[str, Path]
+    tmp_path: Path, here: Callable[[str], Path]
 ) -> None:
     far = tmp_path / "x"
     told = {"folder": str(far), "executor": PROCESSES, "settings": EXACT, "latency": 0.1}
@@ -64,8 +72,8 @@ def test_killed_with_its_workers_a_run_goes_on_and_pays_for_nothing_twice(
     driver.kill()
     driver.wait()
     train(str(far), PROCESSES, EXACT)
-    assert without_settings(far) == without_settings(here["chat"])
-    assert facts(far) == facts(here["chat"])
+    assert without_settings(far) == without_settings(here("chat"))
+    assert facts(far) == facts(here("chat"))
     assert asked_twice(far) <= 8  # as many are in flight
 
 

@@ -29,7 +29,7 @@ def run(capsys, *words: str) -> dict:
 def test_the_project_with_a_grader_of_its_own_trains_and_a_second_start_calls_nobody(tmp_path, capsys) -> None:
     words = [str(ROOT / "examples" / "command" / "etude.yaml"), "--run.folder", str(tmp_path)]
     words += ["--env.limit={train: 12, val: 6, test: 6}", "--env.split_seed", "3", "--train.epochs", "1"]
-    words += ["--search.policy", "paper"]  # six validation tasks show no gain
+    words += ["--test.no_skill", "false", "--search.policy", "paper"]  # six validation tasks show no gain
     trust(words[0])
     first = run(capsys, *words)
     assert first["test_gain"]["mean"] > 0.2

@@ -57,11 +57,11 @@ AWARE = of_paper(skill_aware=True, appendix_limit=1, minibatch_size=3, gate=Fals
 AWARE |= {"target": {"model": "simulated:target-noisy"}, "train": {"seed": 2}}
 KINDS = {
     "paper": Kind(PAPER, every=37, slow=1),
-    "evidence": Kind(EVIDENCE, 4, every=37, slow=1),
+    "evidence": Kind(EVIDENCE, 4, every=97, slow=1),
     "rewrite from suggestions": Kind(of_paper(update_mode="rewrite_from_suggestions")),
     "full rewrite": Kind(of_paper(update_mode="full_rewrite")),
     "autonomous": Kind(of_paper(schedule="autonomous", edit_budget=3), 12),
-    "skill-aware": Kind(AWARE, 12, TAUGHT, "target-noisy", slow=31),
+    "skill-aware": Kind(AWARE, 12, TAUGHT, "target-noisy", every=127, slow=31),
     "accumulation": Kind(of_paper(batch_size=2, accumulation=2)),
 }
 

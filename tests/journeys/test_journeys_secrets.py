@@ -157,7 +157,7 @@ def test_secrets_of_a_model_are_nowhere(here: Path, capsys: pytest.CaptureFixtur
 def test_the_login_of_a_program_is_nowhere(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     agent = {"name": "claude-code", "path": str(here / "claude"), "login": "direct"}
     models = {role: {"model": f"simulated:{role}"} for role in ("target", "optimizer")}
-    config = make_project(here, "", agent=agent, train={"epochs": 1}, **models)
+    config = make_project(here, "", sizes=(2, 2, 1), agent=agent, train={"epochs": 1}, **models)
     before = os.listdir(here / "home" / ".claude"), (here / "home" / ".claude" / ".credentials.json").read_bytes()
     trust(config)
     assert main(["train", str(config)]) == 0

@@ -14,7 +14,6 @@ from etude import ChatModel, Environment, Score, Skill, Task, Trainer
 from etude.errors import ConfigError
 from etude.protocols import EnvironmentTool
 from etude.records import ChatRequest, Reply, Split, ToolCall, Trajectory
-from etude.records.summary import Summary
 from etude.simulation import SEED_SKILL, make_tasks
 from etude.testing.doubles import ScriptedModel
 
@@ -38,24 +37,19 @@ class AnswerFile(Environment):
         return Score(hard=got == task.gold, soft=got == task.gold, feedback=f"expected: {task.gold}; got: {got}")
 
 
-def train(
-    folder: Path,
-    env: Environment,
-    target: ChatModel,
-    optimizer: ChatModel,
-    agent: Any = "tools",
-    concurrency: int = 16,
-) -> Summary:
-    config: dict[str, Any] = {
+def settings(folder: Path, agent: Any = "tools", concurrency: int = 16) -> dict[str, Any]:
+    return {
         "run": {"folder": str(folder), "name": "run"},
         "train": {"epochs": 2},
+        "test": {"no_skill": False},
         "agent": {"name": agent} if isinstance(agent, str) else agent,
         "optimizer": {"model": "simulated:optimizer", "max_concurrency": 1},
         "limits": {"concurrency": concurrency},
     }
-    summary = Trainer(config, env=env, skill=SKILL, target=target, optimizer=optimizer).train()
-    assert agrees(config, env=env, skill=SKILL, target=target, optimizer=optimizer)
-    return summary
+
+
+def parts(env: Environment, target: ChatModel, optimizer: ChatModel) -> dict[str, Any]:
+    return {"env": env, "skill": SKILL, "target": target, "optimizer": optimizer}
 
 
 class Counting(AnswerFile):
@@ -80,7 +74,8 @@ def test_a_skill_learns_from_attempts_that_write_files_and_a_finished_run_repeat
         return await world.optimizer.complete(request)
 
     optimizer = ScriptedModel(noted, name="simulated:optimizer")
-    summary = train(tmp_path, env, world.target, optimizer, concurrency=8)
+    config, given = settings(tmp_path, concurrency=8), parts(env, world.target, optimizer)
+    summary = Trainer(config, **given).train()
     assert summary.simulated
     assert summary.test_gain.low > 0
     reading = next(text for text in asked if "# Attempts" in text)
@@ -90,7 +85,8 @@ def test_a_skill_learns_from_attempts_that_write_files_and_a_finished_run_repeat
 
     before, answered, attempts = tree(tmp_path), world.answered, env.attempts
     assert attempts > 0
-    train(tmp_path, env, world.target, optimizer, concurrency=8)
+    Trainer(config, **given).train()
+    assert agrees(config, **given)
     assert (world.answered, env.attempts) == (answered, attempts)
     assert tree(tmp_path) == before
 
@@ -105,14 +101,16 @@ class Killed(BaseException):
 
 
 def test_a_run_killed_within_attempts_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
+    config = settings(tmp_path / "killed", {"name": "tools", "tools": ["bash"]}, concurrency=1)
+
     def run(folder: Path, world: World, kill_at: int = 0) -> None:
         def kill(moment: str, number: int) -> None:
             if moment == "after" and number == kill_at:
                 raise Killed
 
-        bash = {"name": "tools", "tools": ["bash"]}
+        place = {"run": {"folder": str(folder), "name": "run"}}
         with watched_writes(kill):
-            train(folder, Few(), world.target, world.optimizer, bash, concurrency=1)
+            Trainer(config | place, **parts(Few(), world.target, world.optimizer)).train()
 
     whole = World()
     run(tmp_path / "whole", whole)
@@ -122,6 +120,7 @@ def test_a_run_killed_within_attempts_ends_as_an_undisturbed_one(tmp_path: Path)
     run(place, world)
     assert tree(place) == tree(tmp_path / "whole")
     assert world.answered == whole.answered
+    assert agrees(config, **parts(Few(), world.target, world.optimizer))
 
 
 class Counter(AnswerFile):
@@ -153,7 +152,9 @@ def press_twice(request: ChatRequest) -> Reply:
 
 def test_an_environment_brings_tools_and_scores_what_was_done_with_them(tmp_path: Path) -> None:
     target = ScriptedModel(press_twice)
-    summary = train(tmp_path, Counter(), target, World().optimizer)
+    config, given = settings(tmp_path), parts(Counter(), target, World().optimizer)
+    summary = Trainer(config, **given).train()
+    assert agrees(config, **given)
     assert summary.initial.test.mean == 1
     assert [tool.name for tool in target.requests[0].tools] == ["bash", "read", "write", "edit", "press"]
 
@@ -161,5 +162,5 @@ def test_an_environment_brings_tools_and_scores_what_was_done_with_them(tmp_path
 def test_tools_for_an_agent_that_calls_none_are_refused_before_anything_is_paid_for(tmp_path: Path) -> None:
     target = ScriptedModel([])
     with pytest.raises(ConfigError, match="cannot call the tools that the environment brings"):
-        train(tmp_path, Counter(), target, World().optimizer, agent="chat")
+        Trainer(settings(tmp_path, "chat"), **parts(Counter(), target, World().optimizer)).train()
     assert target.requests == []

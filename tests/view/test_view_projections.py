@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,13 @@ def events(run: Path, kind: str) -> list[dict[str, Any]]:
 
 def document(run: Path, name: str = "") -> Any:
     return json.loads(Shelf([run], None).document(f"runs/{run.name}{name}"))
+
+
+def attempts_of(run: Path) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Each attempt that was told of, and its page."""
+    told = {event["attempt"]: event for event in events(run, "attempt_finished")}
+    pages = map(json.loads, Shelf([run], None).many(run.name, [*told]))
+    return zip(told.values(), pages, strict=True)
 
 
 @pytest.fixture(params=["finished", "published"])
@@ -83,8 +91,7 @@ def test_a_task_has_its_text_the_expected_and_the_given_answer(run: Path) -> Non
     assert {row["task"]: row["input"] for row in document(run, "/tasks")["rows"]} == {
         name: " ".join(task.input.split())[:120] for name, task in tasks.items()
     }
-    for event in events(run, "attempt_finished"):
-        page = document(run, f"/attempts/{event['attempt']}")
+    for event, page in attempts_of(run):
         task = tasks[event["task"]]
         assert (page["input"], page["gold"]) == (task.input, task.gold)
         assert (page["answer"] == task.gold) == (event["hard"] == 1)
@@ -113,8 +120,7 @@ def test_only_runs_that_can_be_compared_stand_together_and_those_by_their_score(
 def test_what_attempts_cost_is_what_the_target_was_paid(tmp_path: Path) -> None:
     target = {"model": "simulated:target", "price": {"input": 3.0, "output": 15.0}}
     run = train(tmp_path, "priced", target=target)
-    named = {event["attempt"] for event in events(run, "attempt_finished")}
-    costs = [document(run, f"/attempts/{name}")["usd"] for name in named]
+    costs = [page["usd"] for _, page in attempts_of(run)]
     stages = [stage["usd"] for stage in document(run, "/cost")["stages"] if stage["role"] == "target"]
     assert sum(stages) > 0
     assert sum(costs) == pytest.approx(sum(stages))  # what the journal knows already is not paid again

@@ -4,7 +4,7 @@ command line. For transcripts only."""
 import re
 from collections import Counter
 
-from etude.redaction.shapes import Shape, shape
+from etude.redaction.shapes import Shape
 
 _WORD = r"(?<![A-Za-z0-9_+/-])"
 _WORD_END = r"(?![A-Za-z0-9_+/-])"
@@ -21,115 +21,115 @@ def _program(names: str, options: str, value: str = _BARE, between: str = r" {0,
 
 SERVICE_SHAPES: tuple[Shape, ...] = (
     # The secret half of a pair of keys has no beginning of its own: what stands near the public half is it.
-    shape(
+    Shape(
         "aws-key",
         ("akia", "asia", "redacted:aws-key"),
         r"(?P<keep>(?:A[KS]IA[0-9A-Z]{16}|\[redacted:aws-key\])(?![0-9A-Za-z])[^A-Za-z0-9/+][\s\S]{0,200}?)"
         rf"{_WORD}{_MIXED}[A-Za-z0-9/+]{{40}}(?![A-Za-z0-9/+=])",
     ),
-    shape(
+    Shape(
         "aws-key",
         ("akia", "asia", "redacted:aws-key"),
         rf"{_WORD}{_MIXED}[A-Za-z0-9/+]{{40}}(?=[^A-Za-z0-9/+=][\s\S]{{0,120}}?(?:A[KS]IA[0-9A-Z]{{16}}|redacted:aws-key))",
     ),
-    shape(
+    Shape(
         "api-key",
         ("ltai", "redacted:alibaba-key"),
         r"(?P<keep>(?:LTAI[A-Za-z0-9]{12,26}|\[redacted:alibaba-key\])[^A-Za-z0-9][\s\S]{0,200}?)"
         rf"{_WORD}{_MIXED}[A-Za-z0-9]{{30}}{_WORD_END}",
     ),
-    shape("alibaba-key", ("ltai",), rf"{_WORD}LTAI(?=[A-Za-z]*\d)[A-Za-z0-9]{{12,26}}{_WORD_END}"),
-    shape("token", (".atlasv1.",), rf"{_WORD}[A-Za-z0-9]{{14}}\.atlasv1\.[\w-]{{40,}}"),
-    shape("token", ("dp.",), r"(?<![\w.])dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{30,}"),
-    shape("token", ("dt0",), r"(?<![\w.])dt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
-    shape("token", ("flyv1 ", "fm2_"), r"(?:FlyV1 )?(?<!\w)fm[12]a?_[A-Za-z0-9+/_-]{40,}={0,2}(?:,fm2_[\w+/=-]+)*"),
-    shape("token", ("pat",), rf"{_WORD}pat[A-Za-z0-9]{{14}}\.[a-f0-9]{{64}}{_WORD_END}"),
-    shape("token", ("eaaa",), rf"{_WORD}EAAA(?=[A-Za-z_-]*\d)[\w-]{{56,64}}{_WORD_END}"),
-    shape("api-key", ("sk",), rf"{_WORD}SK[0-9a-f]{{32}}{_WORD_END}"),
-    shape("api-key", ("secret_",), rf"{_WORD}secret_(?=[A-Za-z]*\d){_MIXED}[A-Za-z0-9]{{40,50}}{_WORD_END}"),
-    shape("api-key", ("key-",), rf"{_WORD}key-[0-9a-f]{{32}}{_WORD_END}"),
-    shape("api-key", ("-us",), rf"{_WORD}[0-9a-f]{{32}}-us\d{{1,2}}{_WORD_END}"),
-    shape("api-key", ("-",), rf"{_WORD}[0-9a-f]{{32}}-[0-9a-f]{{8}}-[0-9a-f]{{8}}{_WORD_END}"),
-    shape("token", ("/",), rf"{_WORD}\d/\d{{13,17}}(?:/\d{{13,17}})?:[0-9a-f]{{32}}{_WORD_END}"),
+    Shape("alibaba-key", ("ltai",), rf"{_WORD}LTAI(?=[A-Za-z]*\d)[A-Za-z0-9]{{12,26}}{_WORD_END}"),
+    Shape("token", (".atlasv1.",), rf"{_WORD}[A-Za-z0-9]{{14}}\.atlasv1\.[\w-]{{40,}}"),
+    Shape("token", ("dp.",), r"(?<![\w.])dp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{30,}"),
+    Shape("token", ("dt0",), r"(?<![\w.])dt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+    Shape("token", ("flyv1 ", "fm2_"), r"(?:FlyV1 )?(?<!\w)fm[12]a?_[A-Za-z0-9+/_-]{40,}={0,2}(?:,fm2_[\w+/=-]+)*"),
+    Shape("token", ("pat",), rf"{_WORD}pat[A-Za-z0-9]{{14}}\.[a-f0-9]{{64}}{_WORD_END}"),
+    Shape("token", ("eaaa",), rf"{_WORD}EAAA(?=[A-Za-z_-]*\d)[\w-]{{56,64}}{_WORD_END}"),
+    Shape("api-key", ("sk",), rf"{_WORD}SK[0-9a-f]{{32}}{_WORD_END}"),
+    Shape("api-key", ("secret_",), rf"{_WORD}secret_(?=[A-Za-z]*\d){_MIXED}[A-Za-z0-9]{{40,50}}{_WORD_END}"),
+    Shape("api-key", ("key-",), rf"{_WORD}key-[0-9a-f]{{32}}{_WORD_END}"),
+    Shape("api-key", ("-us",), rf"{_WORD}[0-9a-f]{{32}}-us\d{{1,2}}{_WORD_END}"),
+    Shape("api-key", ("-",), rf"{_WORD}[0-9a-f]{{32}}-[0-9a-f]{{8}}-[0-9a-f]{{8}}{_WORD_END}"),
+    Shape("token", ("/",), rf"{_WORD}\d/\d{{13,17}}(?:/\d{{13,17}})?:[0-9a-f]{{32}}{_WORD_END}"),
     # A bot of Discord: its id, a time and a signature.
-    shape("token", (".",), rf"{_WORD}[MNO][\w-]{{22,27}}\.[\w-]{{6}}\.(?=[A-Za-z_-]*\d)[\w-]{{27,38}}{_WORD_END}"),
-    shape("token", ("cf",), rf"{_WORD}cf(?:ut|at|k)_(?=[A-Za-z]*\d)[A-Za-z0-9]{{40,}}"),
+    Shape("token", (".",), rf"{_WORD}[MNO][\w-]{{22,27}}\.[\w-]{{6}}\.(?=[A-Za-z_-]*\d)[\w-]{{27,38}}{_WORD_END}"),
+    Shape("token", ("cf",), rf"{_WORD}cf(?:ut|at|k)_(?=[A-Za-z]*\d)[A-Za-z0-9]{{40,}}"),
     # Files.
-    shape(
+    Shape(
         "authorization",
         ("auth",),
         r"(?P<keep>(?<![\w-])_?auth\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}\\{0,3}[\"']?)"
         r"(?=[A-Za-z+/]{0,200}[\d=]|[a-z+/]{0,200}[A-Z])(?:[A-Za-z0-9+/]{4}){3,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
         r"(?![A-Za-z0-9+/=_.(-])",
     ),
-    shape(
+    Shape(
         "password",
         (":",),
         r"(?P<keep>(?<![^\s\"'`])[\w.*-]{1,128}:(?:[1-9]\d{3,4}|\*):[\w.*-]{1,64}:[\w.@*-]{1,64}:)"
         r"(?![<$\[{*])[^\s:\"'`]{4,}(?![^\s\"'`])",
     ),
-    shape(
+    Shape(
         "private-key",
         ("private-lines",),
         r"(?P<keep>Private-Lines:\s{0,4}\d{1,3}(?:\s|\\[nr]){1,4})(?:[A-Za-z0-9+/=]{4,}(?:\s|\\[nr])*)+",
     ),
-    shape(
+    Shape(
         "password",
         ("variable",),
         r"(?P<keep>variable\s{1,4}\"[^\"\n]{0,64}(?:passw(?:or)?d|secret|token|_key|passphrase)[^\"\n]{0,64}\"\s{0,4}\{"
         r"[^{}]{0,600}?default\s{0,16}=\s{0,4}\")[^\"\n$]{4,}(?=\")",
         re.IGNORECASE,
     ),
-    shape(
+    Shape(
         "password", ("@tcp(", "@unix("), r"(?P<keep>(?<![^\s\"'`=])[\w.-]{1,64}:)[^\s\"'`]{1,256}(?=@(?:tcp|unix)\()"
     ),
     # Code.
-    shape(
+    Shape(
         "password",
         ("define",),
         r"(?P<keep>define\(\s{0,4}[\"'][^\"']{0,64}(?:PASS|SECRET|TOKEN|_KEY|_SALT)[^\"']{0,64}[\"']\s{0,4},\s{0,4})"
         r"(?:\"[^\"\n]{4,}\"|'[^'\n]{4,}')",
     ),
-    shape(
+    Shape(
         "password",
         ("password", "identified by"),
         r"(?P<keep>(?<!\w)(?:(?:ALTER|CREATE) (?:USER|ROLE|LOGIN) [^;\n]{1,200}?(?:PASSWORD|IDENTIFIED BY)"
         r"|SET PASSWORD[^;\n]{0,200}?)\s{0,4}=?\s{0,4})'[^'\n]{4,}'",
         re.IGNORECASE,
     ),
-    shape(
+    Shape(
         "password",
         ("convertto-securestring",),
         r"(?P<keep>ConvertTo-SecureString (?:-String )?)(?:\"[^\"$\n]{4,}\"|'[^'\n]{4,}')",
         re.IGNORECASE,
     ),
-    shape(
+    Shape(
         "password",
         ("assword",),
         r"(?P<keep>expect [^\n]{0,64}assword[^\n]{0,32}\n\s{0,16}send (?:-- )?)\"[^\"\n]{4,}\"",
     ),
     # Command lines.
-    shape("password", ("7z", "rar "), _program(r"7z[arz]?|(?:un)?rar", r"-h?p", between="")),
-    shape("password", ("zip ",), _program(r"(?:un)?zip", r"-P|--password")),
-    shape("password", ("ldap",), _program(r"ldap[a-z]{1,12}", r"-w")),
-    shape("password", ("az ",), _program(r"az", r"-p|--password")),
-    shape("password", ("mosquitto",), _program(r"mosquitto_(?:pub|sub)", r"-P|--pw")),
-    shape("password", ("htpasswd",), _program(r"htpasswd", r"-[a-zA-Z]*b[a-zA-Z]* \S{1,200} \S{1,64}", between=" ")),
-    shape(
+    Shape("password", ("7z", "rar "), _program(r"7z[arz]?|(?:un)?rar", r"-h?p", between="")),
+    Shape("password", ("zip ",), _program(r"(?:un)?zip", r"-P|--password")),
+    Shape("password", ("ldap",), _program(r"ldap[a-z]{1,12}", r"-w")),
+    Shape("password", ("az ",), _program(r"az", r"-p|--password")),
+    Shape("password", ("mosquitto",), _program(r"mosquitto_(?:pub|sub)", r"-P|--pw")),
+    Shape("password", ("htpasswd",), _program(r"htpasswd", r"-[a-zA-Z]*b[a-zA-Z]* \S{1,200} \S{1,64}", between=" ")),
+    Shape(
         "password", ("smb", "cifs"), _program(r"smbclient|rpcclient|net", r"-U {0,4}[\"']?[^\s%]{1,64}%", between="")
     ),
-    shape("password", ("pass:",), r"(?P<keep>-(?:pass(?:in|out)?|k) {1,4}[\"']?pass:)" + _BARE),
-    shape(
+    Shape("password", ("pass:",), r"(?P<keep>-(?:pass(?:in|out)?|k) {1,4}[\"']?pass:)" + _BARE),
+    Shape(
         "password", ("echo ", "<<<"), r"(?P<keep>echo {1,4}[\"']?)" + _BARE + r"(?=[\"']? {0,4}\| {0,4}sudo {1,4}-S)"
     ),
-    shape(
+    Shape(
         "password",
         ("ssh-keygen",),
         _program(r"ssh-keygen", r"-[NP]", r"(?:\"[^\"$\n]{2,}\"|" + _BARE + ")", " {0,4}'?"),
     ),
-    shape("token", (" -auth ",), r"(?P<keep> -auth {1,4}[\w.@-]{1,64}:)" + _BARE),
-    shape("cookie", ("curl",), _program(r"curl", r"-b|--cookie", r"(?=[\w.-]{1,128}=)[^\n\"']+")),
-    shape(
+    Shape("token", (" -auth ",), r"(?P<keep> -auth {1,4}[\w.@-]{1,64}:)" + _BARE),
+    Shape("cookie", ("curl",), _program(r"curl", r"-b|--cookie", r"(?=[\w.-]{1,128}=)[^\n\"']+")),
+    Shape(
         "password",
         ("chpasswd",),
         r"(?P<keep>[\"' ][\w.-]{1,32}:)[^\s\"']{4,}(?=[\"']? {0,4}\| {0,4}(?:sudo {1,4})?chpasswd)",

@@ -7,23 +7,26 @@ next match could begin.
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 
-class Shape(NamedTuple):
-    """One kind of credential."""
+@dataclass(frozen=True)
+class Shape:
+    """One kind of credential. What follows a key or a token behind a dot belongs to it."""
 
     kind: str
     markers: tuple[str, ...]
     """Lower-case texts, one of which every match contains: looking for them is far cheaper than the pattern."""
-    pattern: re.Pattern[str]
-    """What a group `keep` matches stays in front of the redaction."""
+    text: str
+    """Of the pattern. What a group `keep` matches stays in front of the redaction."""
+    flags: re.RegexFlag = re.NOFLAG
 
-
-def shape(kind: str, markers: tuple[str, ...], pattern: str, flags: re.RegexFlag = re.NOFLAG) -> Shape:
-    """A shape with its pattern as text. What follows a key or a token behind a dot belongs to it."""
-    rest = r"(?:\.[A-Za-z0-9_-]+)*" if kind in ("api-key", "aws-key", "token") else ""
-    return Shape(kind, markers, re.compile(f"(?:{pattern}){rest}" if rest else pattern, flags))
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Made when a text has a marker: together they take as long as a tenth of what a command needs to start."""
+        rest = r"(?:\.[A-Za-z0-9_-]+)*" if self.kind in ("api-key", "aws-key", "token") else ""
+        return re.compile(f"(?:{self.text}){rest}" if rest else self.text, self.flags)
 
 
 _START = r"(?<![A-Za-z0-9_-])"
@@ -45,29 +48,29 @@ def _tokens(start: str, sure: str, inside: str) -> tuple[Shape, ...]:
         inside: what may be before the beginning of a JSON web token, from the start of its word on.
     """
     return (
-        shape(
+        Shape(
             "api-key",
             ("sk-",),
             rf"{sure}sk-(?:ant|proj|svcacct)-[A-Za-z0-9_-]{{16,}}"
             rf"|{start}sk-(?:(?:or|admin)-[A-Za-z0-9_-]{{16,}}|[A-Za-z0-9]{{20,}}"
             r"|(?=(?:[A-Za-z_-]{0,40}\d){6})[A-Za-z0-9_-]{20,})",
         ),
-        shape("api-key", ("gsk_", "hf_", "xai-"), rf"{sure}(?:gsk_|hf_|xai-)[A-Za-z0-9]{{20,}}"),
-        shape("api-key", ("k_live_", "k_test_"), rf"{sure}[rs]k_(?:live|test)_[A-Za-z0-9]{{16,}}"),
-        shape("api-key", ("aiza",), rf"{sure}AIza[A-Za-z0-9_-]{{35}}{_END}"),
-        shape("aws-key", ("akia", "asia"), rf"{sure}A[KS]IA[0-9A-Z]{{16}}(?![A-Za-z0-9])"),
-        shape(
+        Shape("api-key", ("gsk_", "hf_", "xai-"), rf"{sure}(?:gsk_|hf_|xai-)[A-Za-z0-9]{{20,}}"),
+        Shape("api-key", ("k_live_", "k_test_"), rf"{sure}[rs]k_(?:live|test)_[A-Za-z0-9]{{16,}}"),
+        Shape("api-key", ("aiza",), rf"{sure}AIza[A-Za-z0-9_-]{{35}}{_END}"),
+        Shape("aws-key", ("akia", "asia"), rf"{sure}A[KS]IA[0-9A-Z]{{16}}(?![A-Za-z0-9])"),
+        Shape(
             "token",
             ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"),
             rf"{sure}(?:gh[pousr]_[A-Za-z0-9]{{20,}}|github_pat_\w{{20,}}|glpat-[A-Za-z0-9_-]{{20,}})",
         ),
-        shape("token", ("xox",), rf"{sure}xox[abeoprs]-[A-Za-z0-9-]{{10,}}"),
-        shape("jwt", ("eyj",), rf"{_START}{inside}eyJ[A-Za-z0-9_-]{{8,}}+\.eyJ[A-Za-z0-9_-]{{8,}}\.[A-Za-z0-9_-]*"),
+        Shape("token", ("xox",), rf"{sure}xox[abeoprs]-[A-Za-z0-9-]{{10,}}"),
+        Shape("jwt", ("eyj",), rf"{_START}{inside}eyJ[A-Za-z0-9_-]{{8,}}+\.eyJ[A-Za-z0-9_-]{{8,}}\.[A-Za-z0-9_-]*"),
     )
 
 
 _PRIVATE_KEY = (
-    shape(
+    Shape(
         "private-key",
         ("private key-----", "private key block-----"),
         r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"
@@ -77,32 +80,32 @@ _PRIVATE_KEY = (
     ),
 )
 _CREDENTIALS = (
-    shape(
+    Shape(
         "password",
         ("://",),
         # The scheme is not matched: looking for its beginning from every letter of a long word takes its square.
         r"(?P<keep>(?<=[A-Za-z0-9+.-])://)[^\s/:@\"'<>\[]*:(?!\$\{?\w{1,64}\}?@)[^\s/@\"'<>]+(?=@)",
     ),
-    shape(
+    Shape(
         "authorization",
         ("authorization",),
         r"(?P<keep>authorization\\?[\"']?\s*[:=]\s*\\?[\"']?(?:bearer|basic|token)\s+)"
         rf"(?-i:{_MIXED})[\w.~+/-]{{8,}}=*",
         re.IGNORECASE,
     ),
-    shape(
+    Shape(
         "authorization",
         ("authorization",),
         r"(?P<keep>authorization\\?[\"']?\s*[:=]\s*\\?[\"']?)(?=[\w.-]*\d)[\w.~+/-]{20,}=*",
         re.IGNORECASE,
     ),
-    shape(
+    Shape(
         "authorization",
         ("api-key", "api_key", "apikey"),
         rf"(?P<keep>{_LOOSE}x-api-key\\?[\"']?\s*[:=]\s*\\?[\"']?)(?=[\w.-]*\d)[\w.-]{{8,}}",
         re.IGNORECASE,
     ),
-    shape(
+    Shape(
         "authorization", ("bearer",), rf"(?P<keep>{_LOOSE}bearer\s+)(?-i:{_MIXED})[\w.~+/-]{{16,}}=*", re.IGNORECASE
     ),
 )
@@ -129,32 +132,32 @@ _PREFIXES = (*_SURE_PREFIXES, *_SHORT_PREFIXES, *_DASHED_PREFIXES, _AGE)
 _COOKIE = r"\\?[\"']?\s{0,8}[:=]\s{0,8}"
 
 TRANSCRIPT_SHAPES: tuple[Shape, ...] = (
-    shape(
+    Shape(
         "token",
         _SURE_PREFIXES + _SHORT_PREFIXES,
         rf"(?:{'|'.join(map(re.escape, _SURE_PREFIXES))}|{_LOOSE}(?:{'|'.join(_SHORT_PREFIXES)}))"
         r"(?=[a-z]{0,64}\d)[a-z0-9]{20,}(?:_[a-f0-9]{8,})?",
         re.IGNORECASE,
     ),
-    shape(
+    Shape(
         "token",
         _DASHED_PREFIXES,
         rf"{_LOOSE}(?:{'|'.join(map(re.escape, _DASHED_PREFIXES))})(?=[a-z_-]{{0,64}}\d)[\w-]{{20,}}[\w+/-]*={{0,2}}",
         re.IGNORECASE,
     ),
-    shape("token", (_AGE,), rf"{_AGE}[a-z0-9]{{20,}}", re.IGNORECASE),
-    shape("token", ("sg.",), rf"{_LOOSE}SG\.[\w-]{{16,64}}\.[\w-]{{16,64}}{_END}"),
-    shape("token", (":aa",), rf"(?<!\d)\d{{8,10}}:AA[\w-]{{30,40}}{_END}"),
-    shape("api-key", ("jqqj9",), rf"{_LOOSE}[A-Za-z0-9]{{52}}JQQJ9[A-Za-z0-9]{{27}}(?![A-Za-z0-9])"),
-    shape("secret", ("q~",), rf"(?:(?<![\w~.-])|{_ESCAPE})[\w~.-]{{3}}\dQ~[\w~.-]{{31,34}}(?![\w~.-])"),
-    shape(
+    Shape("token", (_AGE,), rf"{_AGE}[a-z0-9]{{20,}}", re.IGNORECASE),
+    Shape("token", ("sg.",), rf"{_LOOSE}SG\.[\w-]{{16,64}}\.[\w-]{{16,64}}{_END}"),
+    Shape("token", (":aa",), rf"(?<!\d)\d{{8,10}}:AA[\w-]{{30,40}}{_END}"),
+    Shape("api-key", ("jqqj9",), rf"{_LOOSE}[A-Za-z0-9]{{52}}JQQJ9[A-Za-z0-9]{{27}}(?![A-Za-z0-9])"),
+    Shape("secret", ("q~",), rf"(?:(?<![\w~.-])|{_ESCAPE})[\w~.-]{{3}}\dQ~[\w~.-]{{31,34}}(?![\w~.-])"),
+    Shape(
         "webhook",
         ("hooks.slack.com/", "/api/webhooks/", "webhook.office.com/"),
         r"(?P<keep>hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/webhooks/"
         r"|webhook\.office\.com/webhookb2/)[\w/@.-]{8,}",
         re.IGNORECASE,
     ),
-    shape(
+    Shape(
         "cookie",
         ("cookie",),
         # In quotes as a whole (`-H 'Cookie: a=b'`, `"Cookie": "a=b"`), else up to the end of the line.
@@ -164,33 +167,33 @@ TRANSCRIPT_SHAPES: tuple[Shape, ...] = (
         re.IGNORECASE,
     ),
     # Up to the last `@` before a slash: passwords may have one of their own.
-    shape("password", ("://",), r"(?P<keep>://)[^\s/:@\"'<>\[]*:(?!\$\{?\w{1,64}\}?@)[^\s/\"'<>]+(?=@)"),
-    shape("token", ("://",), r"(?P<keep>://)(?=[A-Za-z_-]*\d)[\w-]{16,}(?=@)"),
-    shape(
+    Shape("password", ("://",), r"(?P<keep>://)[^\s/:@\"'<>\[]*:(?!\$\{?\w{1,64}\}?@)[^\s/\"'<>]+(?=@)"),
+    Shape("token", ("://",), r"(?P<keep>://)(?=[A-Za-z_-]*\d)[\w-]{16,}(?=@)"),
+    Shape(
         "signature",
         ("sig=", "signature="),
         rf"(?P<keep>(?:(?<![A-Za-z])|{_ESCAPE})(?:sig|signature)=)[\w%+/-]{{16,}}=*",
         re.IGNORECASE,
     ),
-    shape(
+    Shape(
         "password",
         ("</",),
         r"(?P<keep><(?:\w{1,32}:)?(?:password|passphrase|secret|token)>)(?!\[redacted:|\$|\{|\*+<)"
         r"[^<>\s]{1,512}(?=</)",
         re.IGNORECASE,
     ),
-    shape(
+    Shape(
         "password",
         ("mysql", "mariadb"),
         rf"(?P<keep>{_LOOSE}(?:mysql|mariadb)[\w-]{{0,20}} (?:[^\n|;&]{{0,200}}? )??-p)(?![\s$<\[-])[^\s\"'|;&]+",
     ),
-    shape(
+    Shape(
         "password",
         ("sshpass", " login", "mongo", "redis-cli"),
         rf"(?P<keep>{_LOOSE}(?:sshpass|(?:docker|podman|registry) login|mongo[a-z]{{0,8}}|redis-cli) "
         r"(?:[^\n|;&]{0,200}? )??(?:-p|-a) {0,4}[\"']?)(?![\s$<\[\"'-])(?=[^\s]*[^\s\d.])[^\s\"'|;&]+",
     ),
-    shape(
+    Shape(
         "password",
         ("curl", "wget"),
         rf"(?P<keep>{_LOOSE}(?:curl|wget) (?:[^\n|;&]{{0,200}}? )??(?:-u|--user) {{0,4}}[\"']?[\w.@-]{{0,128}}:)"

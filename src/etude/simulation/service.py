@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from etude.formats import CHAT, BadBody, Format, WireRequest, with_field
 from etude.simulation.faults import FaultDice, Faults
-from etude.simulation.wire import SEED_HEADER, clip, cut, empty, model_of, wants_json, wrong
+from etude.simulation.wire import SEED_HEADER, clip, cut, model_of, saying, wants_json
 from etude.simulation.world import EVERYDAY, SimulatedWorld
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import Receive, Scope, Send
+
+
+_SAID = {"empty": "", "bad_seeds": "Answer: I cannot tell."}
+"""What is said in place of an answer, by fault: nothing, or what is right for no task."""
 
 
 @dataclass
@@ -108,8 +112,10 @@ class Service:
         from starlette.responses import Response, StreamingResponse
 
         reply = clip(self.world.respond(model_of(call), call.request), call.most_tokens)
-        spoil = {"empty": empty, "cut_structured": cut, "bad_seeds": wrong}.get(fault or "")
-        reply = reply if spoil is None else spoil(reply)
+        if fault in _SAID:
+            reply = saying(reply, _SAID[fault])
+        elif fault == "cut_structured":
+            reply = cut(reply)
         kind = "text/event-stream" if call.stream else "application/json"
         events = list(form.write_events(call, reply)) if call.stream else [form.write_reply(call, reply)]
         data = b"".join(events)

@@ -8,8 +8,6 @@ from etude.simulation.text import CHARS_PER_TOKEN, tokens
 SEED_HEADER = "x-etude-seed"
 """Carries the seed where the format has no field for it: a whole number."""
 
-_WRONG = "Answer: I cannot tell."
-
 
 def model_of(call: WireRequest) -> str:
     """The model's name in the simulated world: without the prefix `simulated:` or `simulated-`."""
@@ -39,17 +37,11 @@ def cut(reply: Reply) -> Reply:
     return reply.model_copy(update={"text": _half(reply.text), "tool_calls": calls})
 
 
-def wrong(reply: Reply) -> Reply:
-    """The reply with an answer that no task has."""
-    usage = reply.usage.model_copy(update={"output_tokens": tokens(_WRONG)})
-    return reply.model_copy(update={"text": _WRONG, "tool_calls": (), "usage": usage, "finish": "stop"})
+def saying(reply: Reply, text: str) -> Reply:
+    """The reply with this text as all of its content."""
+    usage = reply.usage.model_copy(update={"output_tokens": tokens(text)})
+    return reply.model_copy(update={"text": text, "tool_calls": (), "usage": usage, "finish": "stop"})
 
 
 def _half(text: str) -> str:
     return text[: len(text) // 2]
-
-
-def empty(reply: Reply) -> Reply:
-    """The reply without its content."""
-    usage = reply.usage.model_copy(update={"output_tokens": tokens("")})
-    return reply.model_copy(update={"text": "", "tool_calls": (), "usage": usage, "finish": "stop"})

@@ -103,6 +103,7 @@ class TrackerContract:
         config = {
             "search": {"policy": "paper", "batch_size": 8},
             "train": {"epochs": 2},
+            "test": {"no_skill": False},
             "reflect": {"preferences": f"Never write {SECRET}."},
             "run": {"folder": str(folder), "name": "tracked"},
             "limits": {"calls": calls},
