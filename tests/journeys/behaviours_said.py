@@ -128,7 +128,11 @@ _ENDINGS = [
         saying(lambda text: text[: len(text) // 2], "optimizer", finish="length"),
         told(rf"optimizer.*{CUT}"),
     ),
-    Row("a target that refuses everything", saying(lambda text: "No.", finish="refusal"), told("refused")),
+    Row(
+        "a target that refuses everything",
+        saying(lambda text: "No.", finish="refusal"),
+        told("6 of 6 replies in training and 3 of 3.*were refused.*-> take another target.model"),
+    ),
 ]
 _PLACES = [
     Row("the reply is in reasoning_content", elsewhere("reasoning_content", None), told("reasoning_content")),

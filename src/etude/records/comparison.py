@@ -7,6 +7,7 @@ from pydantic import Field
 
 from etude.records import Metric, Record, Split, brief
 from etude.records.answer import Interval, ShipVerdict
+from etude.records.tasks import Ended
 
 Claim = Literal["tasks like these", "these tasks"]
 """What a verdict is about: a gain on new tasks of the same kind, or one on just those that were attempted."""
@@ -124,8 +125,8 @@ class Comparison(Record):
     not to be shipped where one of them is seen to lose by more than `gate.allow_loss`."""
     voids: int
     """Attempts without a score. A trial that is void under one skill counts for neither."""
-    cut_off: int = 0
-    """Attempts, of those with a score, whose last reply was cut off at the token limit."""
+    ended: dict[Ended, int] = Field(default_factory=dict[Ended, int])
+    """Attempts, of those with a score, whose last reply was cut off or refused."""
     test_openings: int
     """Which opening of the run's test split this is: 1 for the first; 0 on another split, and for no skill."""
     simulated: bool
