@@ -65,6 +65,15 @@ def ending(reason: str | None, *, whole: bool = False) -> Behaviour:
     return ended
 
 
+def stopped_at_limit(asked: Asked) -> Answer:
+    """Half of the text, as many tokens as were allowed, and `stop`, as Ollama says it."""
+    data, limit = asked.data(), asked.sent["max_tokens"]
+    message, usage = data["choices"][0]["message"], data["usage"]
+    message["content"] = message["content"][: len(message["content"]) // 2]
+    usage |= {"completion_tokens": limit, "total_tokens": usage["prompt_tokens"] + limit}
+    return Answer(data)
+
+
 def elsewhere(field: str, left: str | None) -> Behaviour:
     """The text of the target stands in another field."""
 
@@ -122,6 +131,7 @@ _EDITS = [
 _ENDINGS = [
     Row("a reply that ended in an error", first(ending("error")), right()),
     Row("no ending in a plain body", ending(None, whole=True), right()),
+    Row("cut off at the limit and said to have ended", to("target", stopped_at_limit), told(CUT)),
     Row("every reply ends in an error", ending("error"), stops("target.*error"), SOON),
     Row(
         "an optimizer that is cut off each time",

@@ -128,6 +128,8 @@ class HttpModel(ProviderModel):
             text = body.decode("utf-8", "replace")
             raise TransientError(self._quote(f"the answer is not a {self._format.answer}: {text}")) from None
         self._answered_in.add(_form_of(request))
+        if reply.finish == "stop" and reply.usage.output_tokens == sending.settings.max_output_tokens:
+            return reply.model_copy(update={"finish": "length"})  # some servers always say that it ended by itself
         return reply
 
     async def _sent(
