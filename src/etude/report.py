@@ -38,7 +38,7 @@ class _Made(NamedTuple):
     attempt: str
     hard: float | None
     ended: Ended | None
-    cut_at: int | None
+    why: str
 
 
 class TrainingAttempts(Sink):
@@ -52,9 +52,9 @@ class TrainingAttempts(Sink):
     def emit(self, event: Event) -> None:
         # The hand-out, whose trials are those of the hundred thousand from FRESH on, only keeps scores.
         if isinstance(event, AttemptFinished) and event.split == "train" and event.trial // FRESH != 1:
-            self._made[event.task, event.skill][event.trial] = _Made(
-                event.attempt, event.hard, how_ended(event.reason, event.cut_at), event.cut_at
-            )
+            ended = how_ended(event.reason, event.cut_at)
+            why = _limit(event.cut_at) if ended == "cut off" else event.reason
+            self._made[event.task, event.skill][event.trial] = _Made(event.attempt, event.hard, ended, why)
 
     def noise(self) -> Noise | None:
         """What became of repeats. Only the first two attempts say how often one turns out otherwise: whether there
@@ -80,7 +80,7 @@ class TrainingAttempts(Sink):
         """How many last replies ended in this way, with those of the validation of the initial and the best skill,
         and of the test; None where none did. `limit` is the token limit of the target."""
         made = [(each, task) for (task, _), trials in self._made.items() for each in trials.values()]
-        these = [(each.attempt, task, each.cut_at) for each, task in made if each.ended == how]
+        these = [(each.attempt, task, each.why) for each, task in made if each.ended == how]
         measured = {each.skill_hash: each.scores.values() for each in (state.initial_val, state.best_val) if each}
         val = [score.ended == how for tasks in measured.values() for scores in tasks for score in scores]
         test = (0, 0)
@@ -90,14 +90,16 @@ class TrainingAttempts(Sink):
         found = [f"{some} of {of} replies in {where}" for where, (some, of) in counts.items() if some]
         if not found:
             return None
-        attempt, task, at = min(these, default=("", "", limit))
-        shown = [f"one of them: task {task} (attempt {attempt})"] if attempt else []
-        shown += [f"at target.max_output_tokens = {at}"] if how == "cut off" else []
+        attempt, task, why = min(these, default=("", "", _limit(limit) if how == "cut off" else "none in training"))
         return Doubt(
             what=f"{' and '.join(found)} were {how}",
-            example=", ".join(shown) or "none in training",
+            example=f"one of them: task {task} (attempt {attempt}), {why}" if attempt else why,
             todo=f"{TODO[how]} (in a fork)",
         )
+
+
+def _limit(tokens: int | None) -> str:
+    return f"at target.max_output_tokens = {tokens}"
 
 
 def report(

@@ -147,7 +147,13 @@ _ENDINGS = [
 _PLACES = [
     Row("the reply is in reasoning_content", elsewhere("reasoning_content", None), told("reasoning_content")),
     Row("content as a list of parts", writing(parts_of), right()),
-    Row("content is null", writing(lambda data: data["choices"][0]["message"].update(content=None)), told("empty")),
+    Row(
+        "content is null",
+        writing(lambda data: data["choices"][0]["message"].update(content=None)),
+        told(
+            "6 of 6 replies in training and 3 of 3.*were empty one of.*, the reply was empty -> see what the server"
+        ),
+    ),
     Row("a call of a tool that nobody offered", calling("web_search"), told("tool")),
 ]
 _WORLDS = [Row("the same reply to every question", answering("<answer>7</answer>"), told("answer: 7;"))]

@@ -35,7 +35,7 @@ class SkillEvaluation(Record):
     """Mean over trials, by task id."""
     voids: int
     ended: dict[Ended, int] = Field(default_factory=dict[Ended, int])
-    """Attempts, of those with a score, whose last reply was cut off or refused."""
+    """Attempts, of those with a score, whose last reply was cut off, refused or empty."""
     calls_sent: int
     """Model requests sent this time, retries included: 0 when the journal knew all answers. Not in the file, which is
     the same however often it was asked for."""

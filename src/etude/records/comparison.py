@@ -126,7 +126,7 @@ class Comparison(Record):
     voids: int
     """Attempts without a score. A trial that is void under one skill counts for neither."""
     ended: dict[Ended, int] = Field(default_factory=dict[Ended, int])
-    """Attempts, of those with a score, whose last reply was cut off or refused."""
+    """Attempts, of those with a score, whose last reply was cut off, refused or empty."""
     test_openings: int
     """Which opening of the run's test split this is: 1 for the first; 0 on another split, and for no skill."""
     simulated: bool
