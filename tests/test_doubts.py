@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from etude import ListEnvironment, Trainer
 from etude.cli.terminal.summary_text import summary_lines
 from etude.events import Event, Notice
 from etude.records import ChatRequest, Reply, Task
 from etude.records.summary import Summary
+from etude.records.tasks import TODO
 from etude.testing import ScriptedModel
 
 Answer = Callable[[ChatRequest], Reply | str]
@@ -106,17 +109,28 @@ def test_a_doubt_that_later_attempts_contradict_is_withdrawn(tmp_path: Path) -> 
     assert summary.doubts == ()
 
 
-def cut(request: ChatRequest) -> Reply:
-    return Reply(text="Let me see, it is", finish="length")
+CUT, REFUSED = (Reply(text="Let me see, it is", finish=finish) for finish in ("length", "refusal"))
+EMPTY, THOUGHTS = Reply(text=""), Reply(text="<think>It may be 7.</think>")
+ELSEWHERE = Reply(text="", text_in="reasoning_content")
 
 
-def test_replies_that_are_cut_off_are_counted_and_named_as_what_to_change(tmp_path: Path) -> None:
-    summary, said = trained(tmp_path, cut)
-    early, end = (doubt for doubt in summary.doubts if "cut off" in doubt.what)
-    assert early.what == (
-        "none of the first 16 training attempts scored above 0: the replies of 16 were cut off at the token limit"
-    )
-    assert early.todo == end.todo == "raise target.max_output_tokens (in a fork)"
-    assert end.what == "42 of 42 replies in training and 8 of 8 replies in validation were cut off"
-    assert "at target.max_output_tokens = 4096" in end.example
+@pytest.mark.parametrize(
+    ("reply", "how", "example", "todo"),
+    [
+        (CUT, "cut off", "at target.max_output_tokens = 4096", "raise target.max_output_tokens"),
+        (REFUSED, "refused", "the model refused", "take another target.model, or leave out what it refuses"),
+        (EMPTY, "empty", "the reply was empty", TODO["empty"]),
+        (THOUGHTS, "empty", "the reply has thoughts and no answer", TODO["empty"]),
+        (ELSEWHERE, "empty", "the `content` of the reply was empty,.*", TODO["empty"]),
+    ],
+)
+def test_replies_that_do_not_end_by_themselves_are_counted_with_what_to_do(
+    tmp_path: Path, reply: Reply, how: str, example: str, todo: str
+) -> None:
+    summary, said = trained(tmp_path, lambda request: reply)
+    early, end = (doubt for doubt in summary.doubts if f"were {how}" in doubt.what)
+    assert early.what == f"none of the first 16 training attempts scored above 0: the replies of 16 were {how}"
+    assert early.todo == end.todo == f"{todo} (in a fork)"
+    assert end.what == f"42 of 42 replies in training and 8 of 8 replies in validation were {how}"
+    assert re.fullmatch(rf"one of them: task \S+ \(attempt a-\w+\), {example}", end.example)
     assert [said.count(doubt.text) for doubt in (early, end)] == [1, 1]

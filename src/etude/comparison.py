@@ -27,6 +27,7 @@ from etude.records.summary import (
     Settle,
     TheseTasks,
 )
+from etude.records.tasks import counted_ends
 from etude.skill import Document
 from etude.stages.evaluation import FRESH, by_task, evaluate
 from etude.stages.shared.contest import ERROR, PairedVerdict, decide, exchanged, losing
@@ -136,7 +137,7 @@ async def compare_on(
         tried=tuple(ComparedTask(task=task, a=tuple(each.a), b=tuple(each.b)) for task, each in values.items()),
         targets=targets,
         voids=len(paired.voids),
-        cut_off=sum(score.cut_off for pair in paired.pairs for score in (pair.a, pair.b)),
+        ended=counted_ends(score for pair in paired.pairs for score in (pair.a, pair.b)),
         test_openings=openings,
         simulated=paired.simulated,
     )

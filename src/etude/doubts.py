@@ -1,11 +1,12 @@
 """What the attempts of a run say about its setup, as they come in."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
 from etude.records import Attempt, Candidate, TrainState
 from etude.records.doubts import Doubt
+from etude.records.tasks import TODO, Ended
 
 _EARLY = 16
 """Training attempts with the same outcome that are worth a word; half of them when they are two batches."""
@@ -35,8 +36,8 @@ class Doubts:
         self._batches = 0
         self._seen: set[str] = set()
         """Ids of scored training attempts."""
-        self._cut = 0
-        """How many of them ended with a reply that was cut off."""
+        self._ended = Counter[Ended | None]()
+        """How their last replies ended."""
         self._first: dict[str, tuple[Attempt, str]] = {}
         """By type of task, the first of them and the file that has it."""
         self._tried: defaultdict[str, set[str]] = defaultdict(set)
@@ -71,7 +72,7 @@ class Doubts:
         for attempt in new:
             kind = attempt.task.type
             self._seen.add(attempt.id)
-            self._cut += attempt.trajectory.cut_at is not None
+            self._ended[attempt.trajectory.ended] += 1
             self._first.setdefault(kind, (attempt, place))
             self._tried[kind].add(attempt.task.id)
             if attempt.solved:
@@ -126,9 +127,10 @@ class Doubts:
                 "check the scorer and the form of the answers on this attempt; take a scorer that gives partial "
                 "credit, since edits are proven one by one, or a stronger target"
             )
-            if 2 * self._cut >= len(self._seen):
-                what = f"none {head} scored above 0: the replies of {self._cut} were cut off at the token limit"
-                todo = "raise target.max_output_tokens (in a fork)"
+            for how in TODO:
+                if 2 * (count := self._ended[how]) >= len(self._seen):
+                    what = f"none {head} scored above 0: the replies of {count} were {how}"
+                    todo = f"{TODO[how]} (in a fork)"
             self._find("none", what, self._shown(), todo)
         elif not self._failed:
             todo = "take harder tasks, a weaker target, or a scorer that asks for more"

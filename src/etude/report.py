@@ -9,6 +9,7 @@ from etude.protocols import Sink
 from etude.records import Evaluation, TrainState
 from etude.records.doubts import Doubt
 from etude.records.summary import Comparison, Cost, Interval, Noise, NoSkill, SkillScores, Summary
+from etude.records.tasks import TODO, Ended, how_ended
 from etude.stages.evaluation import FRESH, score_of
 from etude.store.provenance import Changes
 from etude.store.views import SUMMARY
@@ -36,12 +37,13 @@ class _Made(NamedTuple):
 
     attempt: str
     hard: float | None
-    cut_at: int | None
+    ended: Ended | None
+    why: str
 
 
 class TrainingAttempts(Sink):
-    """Counts training attempts that are made again with nothing changed, and those whose last reply was cut off at
-    the token limit. A run that goes on tells of those before, too, so nothing is kept."""
+    """Counts training attempts that are made again with nothing changed, and those whose last reply did not end by
+    itself. A run that goes on tells of those before, too, so nothing is kept."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[str, str], dict[int, _Made]] = defaultdict(dict)
@@ -50,7 +52,9 @@ class TrainingAttempts(Sink):
     def emit(self, event: Event) -> None:
         # The hand-out, whose trials are those of the hundred thousand from FRESH on, only keeps scores.
         if isinstance(event, AttemptFinished) and event.split == "train" and event.trial // FRESH != 1:
-            self._made[event.task, event.skill][event.trial] = _Made(event.attempt, event.hard, event.cut_at)
+            ended = how_ended(event.reason, event.cut_at)
+            why = _limit(event.cut_at) if ended == "cut off" else event.reason
+            self._made[event.task, event.skill][event.trial] = _Made(event.attempt, event.hard, ended, why)
 
     def noise(self) -> Noise | None:
         """What became of repeats. Only the first two attempts say how often one turns out otherwise: whether there
@@ -72,25 +76,30 @@ class TrainingAttempts(Sink):
             attempts=attempts,
         )
 
-    def cut_off(self, state: TrainState, tested: Comparison | None, limit: int) -> Doubt | None:
-        """How many replies were cut off, with those of the validation of the initial and the best skill, and of the
-        test; None where none was. `limit` is that of the target."""
+    def ended(self, how: Ended, state: TrainState, tested: Comparison | None, limit: int) -> Doubt | None:
+        """How many last replies ended in this way, with those of the validation of the initial and the best skill,
+        and of the test; None where none did. `limit` is the token limit of the target."""
         made = [(each, task) for (task, _), trials in self._made.items() for each in trials.values()]
-        cut = [(each.attempt, task, each.cut_at) for each, task in made if each.cut_at is not None]
+        these = [(each.attempt, task, each.why) for each, task in made if each.ended == how]
         measured = {each.skill_hash: each.scores.values() for each in (state.initial_val, state.best_val) if each}
-        val = [score.cut_off for tasks in measured.values() for scores in tasks for score in scores]
-        test = (0, 0) if tested is None else (tested.cut_off, sum(len(task.a) + len(task.b) for task in tested.tried))
-        counts = {"training": (len(cut), len(made)), "validation": (sum(val), len(val)), "the test": test}
+        val = [score.ended == how for tasks in measured.values() for scores in tasks for score in scores]
+        test = (0, 0)
+        if tested is not None:
+            test = (tested.ended.get(how, 0), sum(len(task.a) + len(task.b) for task in tested.tried))
+        counts = {"training": (len(these), len(made)), "validation": (sum(val), len(val)), "the test": test}
         found = [f"{some} of {of} replies in {where}" for where, (some, of) in counts.items() if some]
         if not found:
             return None
-        attempt, task, at = min(cut, default=("", "", limit))
-        one = f"one of them: task {task} (attempt {attempt}), " if attempt else ""
+        attempt, task, why = min(these, default=("", "", _limit(limit) if how == "cut off" else "none in training"))
         return Doubt(
-            what=f"{' and '.join(found)} were cut off",
-            example=f"{one}at target.max_output_tokens = {at}",
-            todo="raise target.max_output_tokens (in a fork)",
+            what=f"{' and '.join(found)} were {how}",
+            example=f"one of them: task {task} (attempt {attempt}), {why}" if attempt else why,
+            todo=f"{TODO[how]} (in a fork)",
         )
+
+
+def _limit(tokens: int | None) -> str:
+    return f"at target.max_output_tokens = {tokens}"
 
 
 def report(

@@ -19,6 +19,7 @@ from etude.errors import StopRun
 from etude.events import Notice
 from etude.records import TrainState, brief
 from etude.records.summary import Comparison, NoSkill, Summary
+from etude.records.tasks import TODO
 from etude.report import Measured, TrainingAttempts, report
 from etude.searches import search_of
 from etude.workbench import Given, Workbench, check_given, takes_given
@@ -126,10 +127,11 @@ class _Run:
     def _report(self, *, stopped: str | None) -> Summary:
         log, none = self._log, self._no_skill
         limit = self._bench.config.target.max_output_tokens
-        cut_off = self._attempts.cut_off(self._state, self._comparison, limit)
-        if cut_off is not None:
-            self._bench.emit(Notice(level="warning", text=cut_off.text))
-        doubts = (*self._bench.doubts, *log.doubts.found, *filter(None, (cut_off,)))
+        ended = [self._attempts.ended(how, self._state, self._comparison, limit) for how in TODO]
+        of_replies = [doubt for doubt in ended if doubt is not None]
+        for doubt in of_replies:
+            self._bench.emit(Notice(level="warning", text=doubt.text))
+        doubts = (*self._bench.doubts, *log.doubts.found, *of_replies)
         known = self._state.initial_val, self._comparison
         measured = Measured(*known, log.changes, none, doubts, self._attempts.noise())
         worked = self._bench.folder.journal.counts() != self._facts

@@ -48,6 +48,11 @@ CALLS = [
 ]
 READ: list[tuple[Format, Any, dict[str, Any]]] = [
     (CHAT, streamed(*PIECES), {"calls": TWO, "finish": "tool_calls"}),
+    (CHAT, streamed(chunk(content="I"), chunk(content="I am"), chunk("stop", content="I am 7")), {"text": "I am 7"}),
+    (CHAT, streamed(chunk(content="I am"), chunk(content=" 7"), chunk("stop", content="I am 7")), {"text": "I am 7"}),
+    (CHAT, streamed(chunk(content="\n"), chunk(content="\n"), chunk("stop", content="\n7")), {"text": "\n7"}),
+    (CHAT, streamed(*[chunk(content="ha")] * 3, chunk("stop")), {"text": "hahaha"}),
+    (CHAT, streamed(chunk(content="1"), chunk(content="10"), chunk("stop", content="7")), {"text": "1107"}),
     (CHAT, streamed(chunk("length", content="cut")), {"text": "cut", "finish": "length"}),
     (CHAT, streamed(chunk(refusal="I "), chunk("stop", refusal="won't")), {"text": "I won't", "finish": "refusal"}),
     (CHAT, streamed(chunk(content="x"), chunk("content_filter")), {"text": "x", "finish": "refusal"}),

@@ -151,6 +151,11 @@ _TASKS = [
         either(stops("filtered", "max_void_eval"), right(best_test=0.625)),
     ),
     Row(
+        "a test task is refused by the model",
+        at(10, lambda asked: asked.answer(text="I cannot help with that.", finish="refusal")),
+        right(r"2 of 16 replies in the test were refused.*-> take another target\.model", best_test=0.625),
+    ),
+    Row(
         "a test task fails for ever",
         at(10, refusing(500, "Internal error")),
         stops("Internal error"),

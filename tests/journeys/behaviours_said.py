@@ -65,6 +65,15 @@ def ending(reason: str | None, *, whole: bool = False) -> Behaviour:
     return ended
 
 
+def stopped_at_limit(asked: Asked) -> Answer:
+    """Half of the text, as many tokens as were allowed, and `stop`, as Ollama says it."""
+    data, limit = asked.data(), asked.sent["max_tokens"]
+    message, usage = data["choices"][0]["message"], data["usage"]
+    message["content"] = message["content"][: len(message["content"]) // 2]
+    usage |= {"completion_tokens": limit, "total_tokens": usage["prompt_tokens"] + limit}
+    return Answer(data)
+
+
 def elsewhere(field: str, left: str | None) -> Behaviour:
     """The text of the target stands in another field."""
 
@@ -122,18 +131,29 @@ _EDITS = [
 _ENDINGS = [
     Row("a reply that ended in an error", first(ending("error")), right()),
     Row("no ending in a plain body", ending(None, whole=True), right()),
+    Row("cut off at the limit and said to have ended", to("target", stopped_at_limit), told(CUT)),
     Row("every reply ends in an error", ending("error"), stops("target.*error"), SOON),
     Row(
         "an optimizer that is cut off each time",
         saying(lambda text: text[: len(text) // 2], "optimizer", finish="length"),
         told(rf"optimizer.*{CUT}"),
     ),
-    Row("a target that refuses everything", saying(lambda text: "No.", finish="refusal"), told("refused")),
+    Row(
+        "a target that refuses everything",
+        saying(lambda text: "No.", finish="refusal"),
+        told("6 of 6 replies in training and 3 of 3.*were refused.*-> take another target.model"),
+    ),
 ]
 _PLACES = [
     Row("the reply is in reasoning_content", elsewhere("reasoning_content", None), told("reasoning_content")),
     Row("content as a list of parts", writing(parts_of), right()),
-    Row("content is null", writing(lambda data: data["choices"][0]["message"].update(content=None)), told("empty")),
+    Row(
+        "content is null",
+        writing(lambda data: data["choices"][0]["message"].update(content=None)),
+        told(
+            "6 of 6 replies in training and 3 of 3.*were empty one of.*, the reply was empty -> see what the server"
+        ),
+    ),
     Row("a call of a tool that nobody offered", calling("web_search"), told("tool")),
 ]
 _WORLDS = [Row("the same reply to every question", answering("<answer>7</answer>"), told("answer: 7;"))]

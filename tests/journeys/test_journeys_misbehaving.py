@@ -17,6 +17,7 @@ ROWS = [*behaviours_said.ROWS, *behaviours_sent.ROWS, *behaviours_asked.ROWS, *b
 FAST = (
     "thoughts before the reply",
     "never an object",
+    "cut off at the limit and said to have ended",
     "every reply ends in an error",
     "an optimizer that is cut off each time",
     "content is null",

@@ -234,6 +234,19 @@ async def test_a_body_that_is_no_answer_is_transient_and_shown(interface: str, c
     assert str(error) == f"the answer is not a {called}: <html>"
 
 
+@pytest.mark.parametrize(("tokens", "finish"), [(64, "length"), (63, "stop"), (90, "stop")])
+async def test_a_reply_of_just_as_many_tokens_as_there_may_be_was_cut_off_whatever_the_server_says(
+    server: Server, tokens: int, finish: str
+):
+    """Ollama and proxies before it say `stop` there; what is longer than the limit was written without one."""
+    usage = {"prompt_tokens": 9, "completion_tokens": tokens, "total_tokens": 9 + tokens}
+    choice = {"message": {"content": "Let me see"}, "finish_reason": "stop"}
+    server.script = [http(200, {"choices": [choice], "usage": usage})]
+    model = a_model("chat", server, max_output_tokens=64)
+    assert (await model.complete(HELLO)).finish == finish
+    await model.aclose()
+
+
 async def test_a_reply_that_broke_off_is_transient_and_tells_what_it_cost(server: Server):
     choice = {"message": {"content": "half a"}, "finish_reason": "insufficient_system_resource"}
     answer = http(200, {"choices": [choice], "usage": {"prompt_tokens": 5, "total_tokens": 9}})

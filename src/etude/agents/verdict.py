@@ -9,6 +9,7 @@ from etude.programs.program import Report, last_words
 from etude.programs.trouble import after_reset, outdated
 from etude.programs.trouble import trouble as kind_of
 from etude.records.said import cut_off_at
+from etude.records.tasks import REFUSED
 from etude.sandbox import Finished, Limits
 
 LATE = "not done within agent.limits.seconds"
@@ -55,7 +56,7 @@ def verdict(ran: ProgramRun, report: Report, traits: AgentTraits, trouble: str) 
         return "the step limit was reached"
     # Programs make errors of these, but the model answered.
     if ran.last_finish == "refusal":
-        return "the model refused"
+        return REFUSED
     if ran.last_finish == "length" and (report.error or not report.answer.strip()):
         return cut_off_at(traits.limit)
     if report.error:

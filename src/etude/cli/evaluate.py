@@ -21,6 +21,7 @@ from etude.measure.evaluate import SkillEvaluation, aevaluate_skill
 from etude.models import build_model
 from etude.records import MEANS, Attempt
 from etude.records.summary import seen_before
+from etude.records.tasks import TODO
 from etude.skill import load_skill
 from etude.workbench import Given
 
@@ -124,8 +125,8 @@ def _print(label: str, result: SkillEvaluation) -> None:
     output.line(f"{result.split:<8}{result.score.shown}  n={result.score.n}{trials}, {MEANS[result.metric]}")
     if result.voids:
         output.line(f"errors  {result.voids} attempts errored; the mean is over the others")
-    if result.cut_off:
-        output.line(f"cut off {result.cut_off} replies: raise target.max_output_tokens")
+    for how, count in result.ended.items():
+        output.line(f"{how:<8}{'1 reply' if count == 1 else f'{count:,} replies'}: {TODO[how]}")
     if result.test_openings > 1:
         output.line(f"test    {seen_before(result.test_openings)}")
     output.line(f"file    {result.file}")

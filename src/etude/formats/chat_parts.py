@@ -1,6 +1,7 @@
 """What a chat completion is made of, whole or from the pieces of a stream."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from pydantic import BaseModel
@@ -106,6 +107,7 @@ def gathered(events: Sequence[dict[str, Any]]) -> Completion:
     whole_parts: set[str] = set()
     choice = CompletionChoice(message=said)
     whole = Completion(choices=[choice])
+    texts: list[str] = []
     for event in events:
         if event.get("error"):
             raise error_within(event["error"])
@@ -118,11 +120,22 @@ def gathered(events: Sequence[dict[str, Any]]) -> Completion:
                 if piece.delta is None and piece.message is not None:
                     _replace(said, calls, piece.message, whole_parts)
                 _add(choice, said, calls, piece)
+                if piece.delta is not None and isinstance(piece.delta.content, str) and piece.delta.content:
+                    texts.append(piece.delta.content)
     if not has_ended(choice.finish_reason) and not choice.error:
         raise ValueError("a stream without an end")
     said.content = _merged(said.content) if isinstance(said.content, list) else said.content
+    if said.content == "".join(texts) and _are_repeated(texts):
+        said.content = texts[-1]
     said.tool_calls = [calls[at] for at in sorted(calls)]
     return whole
+
+
+def _are_repeated(texts: Sequence[str]) -> bool:
+    """Whether each piece, or the last one, has all of the text before it: some servers stream so."""
+    if len(texts) < 3 or len(texts[-1]) <= len(texts[0]):
+        return False
+    return all(later.startswith(text) for text, later in pairwise(texts)) or "".join(texts[:-1]) == texts[-1]
 
 
 def _replace(

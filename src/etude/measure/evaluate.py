@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
 
+from pydantic import Field
+
 from etude.build import open_workbench
 from etude.comparison import open_test
 from etude.config import Settings, config_of
@@ -12,6 +14,7 @@ from etude.errors import ConfigError
 from etude.events import ATTEMPTING, StageFinished, StageStarted
 from etude.records import Attempt, Evaluation, Metric, Record, Split, Task, brief, digest, role_of
 from etude.records.summary import Interval
+from etude.records.tasks import Ended, counted_ends
 from etude.stages.evaluation import evaluate, score_of
 from etude.stages.shared.rollout import attempt_id
 from etude.workbench import Given, Workbench, takes_given
@@ -31,8 +34,8 @@ class SkillEvaluation(Record):
     tasks: dict[str, float]
     """Mean over trials, by task id."""
     voids: int
-    cut_off: int = 0
-    """Attempts, of those with a score, whose last reply was cut off at the token limit."""
+    ended: dict[Ended, int] = Field(default_factory=dict[Ended, int])
+    """Attempts, of those with a score, whose last reply was cut off, refused or empty."""
     calls_sent: int
     """Model requests sent this time, retries included: 0 when the journal knew all answers. Not in the file, which is
     the same however often it was asked for."""
@@ -100,7 +103,7 @@ async def aevaluate_skill(
             score=score,
             tasks=values,
             voids=len(result.voids),
-            cut_off=sum(score.cut_off for scores in result.scores.values() for score in scores),
+            ended=counted_ends(score for scores in result.scores.values() for score in scores),
             calls_sent=bench.spend.totals().total_calls - before,
             test_openings=openings,
             simulated=result.simulated,

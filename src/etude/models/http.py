@@ -128,6 +128,8 @@ class HttpModel(ProviderModel):
             text = body.decode("utf-8", "replace")
             raise TransientError(self._quote(f"the answer is not a {self._format.answer}: {text}")) from None
         self._answered_in.add(_form_of(request))
+        if reply.finish == "stop" and reply.usage.output_tokens == sending.settings.max_output_tokens:
+            return reply.model_copy(update={"finish": "length"})  # some servers always say that it ended by itself
         return reply
 
     async def _sent(
@@ -234,11 +236,16 @@ class HttpModel(ProviderModel):
             return refused
         if self._is_about_form(error, _form_of(request)):
             return RejectedRequest(text, failing=error.status >= 500)
-        no_model = isinstance(known, RejectedRole) and known.no_model
-        below_version = re.search(r"/v\d", urlsplit(self.endpoint).path)
-        if error.status == 404 and no_model and not below_version and not self._names_model(error):
-            below = f"{self.endpoint.rstrip('/')}/v1"
-            known.hint = f"set base_url: {below}, where many servers have their interface; or {place}"
+        if (
+            error.status == 404
+            and isinstance(known, RejectedRole)
+            and known.no_model
+            and not self._names_model(error)
+        ):
+            known.no_model = False  # another name may be as wrong: of the model, or of the place
+            if not re.search(r"/v\d", urlsplit(self.endpoint).path):
+                below = f"{self.endpoint.rstrip('/')}/v1"
+                known.hint = f"set base_url: {below}, where many servers have their interface; or {place}"
         return known
 
     def _names_model(self, error: ServerError) -> bool:

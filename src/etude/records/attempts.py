@@ -8,7 +8,7 @@ from pydantic import Field, SerializationInfo, SerializerFunctionWrapHandler, mo
 from etude.records.messages import Message, Usage
 from etude.records.record import Record, brief
 from etude.records.skills import File
-from etude.records.tasks import Score, Task
+from etude.records.tasks import Ended, Score, Task, how_ended
 
 Outcome = Literal["completed", "failed", "void"]
 Role = Literal["target", "optimizer", "judge"]
@@ -43,6 +43,11 @@ class Trajectory(Record):
     usd: float | None = Field(default=None, ge=0)
     """What its model calls cost in US dollars; None when a price is unknown, or the calls are not metered. Not in
     views either."""
+
+    @property
+    def ended(self) -> Ended | None:
+        """How the last reply ended, where not by itself."""
+        return how_ended(self.failure, self.cut_at)
 
     def __repr__(self) -> str:
         failure = f", failed: {brief(self.failure, 20)}" if self.failure else ""

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from etude.records import Metric, Record, Split, brief
 from etude.records.answer import Claim, Interval, ShipVerdict, about
+from etude.records.tasks import Ended
 
 
 class Settle(Record):
@@ -122,8 +123,8 @@ class Comparison(Record):
     not to be shipped where one of them is seen to lose by more than `gate.allow_loss`."""
     voids: int
     """Attempts without a score. A trial that is void under one skill counts for neither."""
-    cut_off: int = 0
-    """Attempts, of those with a score, whose last reply was cut off at the token limit."""
+    ended: dict[Ended, int] = Field(default_factory=dict[Ended, int])
+    """Attempts, of those with a score, whose last reply was cut off, refused or empty."""
     test_openings: int
     """Which opening of the run's test split this is: 1 for the first; 0 on another split, and for no skill."""
     simulated: bool

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from etude.records.messages import Reply
+from etude.records.tasks import REFUSED
 
 _NAME = (
     r"(?:(?:[\w-]{1,20}[:_]|ant)?(?:think(?:ing(?:_(?:process|block))?|_fast(?:er)?)?|thoughts?(?:_process)?"
@@ -79,7 +80,7 @@ def said_in(reply: Reply, limit: int) -> Utterance:
     """What a reply says. `limit` is the most tokens that it could have."""
     text = without_thoughts(reply.text)
     if reply.finish == "refusal":
-        return Utterance(text or "", "the model refused")
+        return Utterance(text or "", REFUSED)
     cut = cut_off_at(limit) if reply.finish == "length" else ""
     if text is None:
         return Utterance("", f"{cut}, within its thoughts" if cut else UNENDED)

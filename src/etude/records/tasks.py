@@ -18,6 +18,31 @@ MEANS: Mapping[Metric, str] = {
     "mixed": "mean of share solved and score",
 }
 """What people call a mean over tasks."""
+REFUSED = "the model refused"
+"""The failure of an attempt that the target refused, or a filter before it."""
+_SILENT = ("the reply ", "the `content` of the reply ", "the answer was empty")
+"""How the failure begins of an attempt whose last reply has no answer."""
+Ended = Literal["cut off", "refused", "empty"]
+"""How the last reply of an attempt ended, where not by itself."""
+TODO: Mapping[Ended, str] = {
+    "cut off": "raise target.max_output_tokens",
+    "refused": "take another target.model, or leave out what it refuses",
+    "empty": "see what the server makes of thoughts and tools, or take another target.model",
+}
+"""What to do about such replies."""
+
+
+def how_ended(failure: str, cut_at: int | None) -> Ended | None:
+    """How the last reply of an attempt ended, where not by itself."""
+    if failure == REFUSED:
+        return "refused"
+    return "cut off" if cut_at is not None else "empty" if failure.startswith(_SILENT) else None
+
+
+def counted_ends(scores: Iterable["Score"]) -> dict[Ended, int]:
+    """How many of them are of attempts whose last reply did not end by itself, by how it did."""
+    ends = [score.ended for score in scores]
+    return {how: ends.count(how) for how in TODO if how in ends}
 
 
 class Place(Record):
@@ -117,8 +142,8 @@ class Score(Record):
     """What the optimizer may read about the score."""
     simulated: bool = Field(default=False, exclude_if=lambda simulated: not simulated)
     """A judge of the simulated world was asked for it."""
-    cut_off: bool = Field(default=False, exclude_if=lambda cut_off: not cut_off)
-    """The last reply of the attempt was cut off at the token limit."""
+    ended: Ended | None = Field(default=None, exclude_if=lambda ended: ended is None)
+    """How the last reply ended, where not by itself: `cut off`, `refused` or `empty`."""
     criteria: tuple[Criterion, ...] = Field(default=(), exclude_if=lambda criteria: not criteria)
     """Where a judge decided criterion by criterion."""
 

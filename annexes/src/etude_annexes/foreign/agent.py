@@ -17,6 +17,7 @@ from etude.programs.program import installable
 from etude.protocols import Agent, ChatModel
 from etude.records import File, Score, Skill, Task, Trajectory, digest, user
 from etude.records.said import cut_off_at
+from etude.records.tasks import REFUSED
 from etude.sandbox.process import spend
 from etude.skill import Document
 from etude_annexes.foreign.runner import Runner, RunnerReply
@@ -154,7 +155,7 @@ def _fault(session: GatewaySession, reply: RunnerReply, limit: int) -> str:
     """Why an attempt without any marks came to nothing, where that is plain."""
     finish = session.log[-1].finish if session.log else ""
     if finish == "refusal":
-        return "the model refused"
+        return REFUSED
     if reply.answer.strip():
         return ""
     return cut_off_at(limit) if finish == "length" else "the answer was empty"

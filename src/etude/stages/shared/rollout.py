@@ -205,8 +205,8 @@ class Rollout:
             return attempt.model_copy(update={"reason": self._late})
         except EtudeError as error:
             return attempt.model_copy(update={"reason": "; ".join(filter(None, (error.message, error.hint)))})
-        if trajectory.cut_at is not None:
-            score = score.model_copy(update={"cut_off": True})
+        if trajectory.ended is not None:
+            score = score.model_copy(update={"ended": trajectory.ended})
         failed = bool(trajectory.failure)
         return attempt.model_copy(
             update={
