@@ -41,9 +41,8 @@ async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainSt
     """
     state, compared = await _best_of_run(bench, log, state)
     error = _HALF * ERROR / compared  # any of these may seem better by chance
-    tasks = bench.tasks["val"]
     skills = [bench.skill] if state.best.hash == bench.skill.hash else [bench.skill, state.best]
-    log.begin("validation", state.step, state.epoch, len(skills) * len(tasks))
+    log.begin("validation", state.step, state.epoch, len(skills) * len(bench.tasks["val"]))
     first, *others = await _raced(bench, skills, error)
     best = others[0] if others else first
     why = await _unproven(bench, state, (first, best), error) if others else ""
