@@ -99,6 +99,9 @@ def test_a_skill_that_is_not_shown_to_be_better_is_withheld(tmp_path, capsys, te
     for lines in (list(summary_lines(summary)), shown):
         assert said in " ".join(" ".join(lines).split())
         assert any(line.endswith(summary.withheld) for line in lines)
+        step = int(Path(summary.withheld).stem)
+        command = f"etude compare {summary.name}:initial {summary.name}:{step} "
+        assert any(line.startswith("to settle") and command in line for line in lines)
     assert json.loads((Path(summary.folder) / "summary.json").read_text())["withheld"] == summary.withheld
 
 

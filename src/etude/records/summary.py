@@ -279,6 +279,9 @@ class Summary(Record):
         if self.withheld:
             yield Remark(name="withheld", text=self.withheld_why)
             yield Remark(name="the other", text=str(Path(self.folder) / self.withheld))
+            step = int(Path(self.withheld).stem)
+            text = f"etude compare {self.name}:initial {self.name}:{step}   (attempts both on the test tasks)"
+            yield Remark(name="to settle", text=text)
         elif self.same and self.best.val is not None:
             yield Remark(name="", text="no candidate scored higher: the best skill is the initial one")
         if self.judge:
