@@ -78,7 +78,7 @@ def test_the_exit_code_is_that_of_the_verdict_which_a_margin_or_an_allowed_loss_
         out = capsys.readouterr().out
         assert re.search(rf"\nverdict     {said}", out)
         assert ("\nto settle   " in out) == (code == 4)
-    assert main(["compare", "same.md", "same.md", f"{RUN}/config.yaml", "--trials", "1"]) == 5
+    assert main(["compare", "same.md", "same.md", "demo/etude.yaml", "--trials", "1"]) == 5
     assert "\nverdict     do not ship, on tasks like these: A and B are the same skill\n" in capsys.readouterr().out
     assert main([*few, "--json"]) == 4
     assert json.loads(capsys.readouterr().out)["settle"]["note"]

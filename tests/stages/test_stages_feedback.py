@@ -26,8 +26,9 @@ async def feedback(env: Environment, gold: Any, answer: str = "") -> str:
     task = Task(id="t", input="Which?\n(A) cat\n(B) dog", gold=gold)
     attempt = await make_rollout(agent, env).attempt(task, Skill(text=""), 0)
     assert (attempt.outcome, attempt.reason) == ("failed", "the reply was empty")
-    assert attempt.score == Score(hard=0, soft=0, feedback=attempt.score.feedback if attempt.score else "")
-    return attempt.score.feedback if attempt.score else ""
+    told = attempt.score.feedback if attempt.score else ""
+    assert attempt.score == Score(hard=0, soft=0, feedback=told, ended="empty")
+    return told
 
 
 @pytest.mark.parametrize(
