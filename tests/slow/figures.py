@@ -81,7 +81,7 @@ def _band(driver: Any, run: Run) -> None:
     assert f"{calls:,} calls{f', {money(usd)}' if usd else ''}" in band
     initial, best = (run.ship[arm]["score"]["mean"] for arm in "ab")
     gain = changed(run.ship["difference"])
-    assert band.startswith(f"{run.ship['verdict']} test {score(initial)} → {score(best)} gain {gain} finished")
+    assert band.startswith(f"{run.ship['verdict']} on tasks like these test {score(initial)} → {score(best)} gain {gain} finished")
     assert f"finished in {duration(run.summary['cost']['wall_seconds'])}" in band
 
 
@@ -89,7 +89,7 @@ def _answer(driver: Any, run: Run) -> None:
     answer = " ".join(shown(driver, ".answer").split())
     tried = [[sum(task[arm]) / len(task[arm]) for task in run.ship["tried"]] for arm in "ab"]
     gain = changed(run.ship["difference"])
-    assert answer.startswith(f"{run.ship['verdict']} {gain} on {len(tried[0])} test tasks")
+    assert answer.startswith(f"{run.ship['verdict']} on tasks like these {gain} on {len(tried[0])} test tasks")
     found = [run.ship[arm]["score"] for arm in "ab"]
     assert [score(mean(scores)) for scores in tried] == [score(each["mean"]) for each in found]
     intervals = (f"{score(each['mean'])} [{score(each['low'])}, {score(each['high'])}]" for each in found)
