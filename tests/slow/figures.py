@@ -81,7 +81,9 @@ def _band(driver: Any, run: Run) -> None:
     assert f"{calls:,} calls{f', {money(usd)}' if usd else ''}" in band
     initial, best = (run.ship[arm]["score"]["mean"] for arm in "ab")
     gain = changed(run.ship["difference"])
-    assert band.startswith(f"{run.ship['verdict']} on tasks like these test {score(initial)} → {score(best)} gain {gain} finished")
+    assert band.startswith(
+        f"{run.ship['verdict']} on tasks like these test {score(initial)} → {score(best)} gain {gain} finished"
+    )
     assert f"finished in {duration(run.summary['cost']['wall_seconds'])}" in band
 
 
