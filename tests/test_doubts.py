@@ -13,7 +13,7 @@ from etude.cli.terminal.summary_text import summary_lines
 from etude.events import Event, Notice
 from etude.records import ChatRequest, Reply, Task
 from etude.records.summary import Summary
-from etude.records.tasks import TODO
+from etude.records.tasks import CURES
 from etude.testing import ScriptedModel
 
 Answer = Callable[[ChatRequest], Reply | str]
@@ -119,9 +119,9 @@ ELSEWHERE = Reply(text="", text_in="reasoning_content")
     [
         (CUT, "cut off", "at target.max_output_tokens = 4096", "raise target.max_output_tokens"),
         (REFUSED, "refused", "the model refused", "take another target.model, or leave out what it refuses"),
-        (EMPTY, "empty", "the reply was empty", TODO["empty"]),
-        (THOUGHTS, "empty", "the reply has thoughts and no answer", TODO["empty"]),
-        (ELSEWHERE, "empty", "the `content` of the reply was empty,.*", TODO["empty"]),
+        (EMPTY, "empty", "the reply was empty", CURES["empty"]),
+        (THOUGHTS, "empty", "the reply has thoughts and no answer", CURES["empty"]),
+        (ELSEWHERE, "empty", "the `content` of the reply was empty,.*", CURES["empty"]),
     ],
 )
 def test_replies_that_do_not_end_by_themselves_are_counted_with_what_to_do(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from etude.records import Attempt, Candidate, TrainState
 from etude.records.doubts import Doubt
-from etude.records.tasks import TODO, Ended
+from etude.records.tasks import CURES, Ended
 
 _EARLY = 16
 """Training attempts with the same outcome that are worth a word; half of them when they are two batches."""
@@ -127,10 +127,10 @@ class Doubts:
                 "check the scorer and the form of the answers on this attempt; take a scorer that gives partial "
                 "credit, since edits are proven one by one, or a stronger target"
             )
-            for how in TODO:
+            for how in CURES:
                 if 2 * (count := self._ended[how]) >= len(self._seen):
                     what = f"none {head} scored above 0: the replies of {count} were {how}"
-                    todo = f"{TODO[how]} (in a fork)"
+                    todo = f"{CURES[how]} (in a fork)"
             self._find("none", what, self._shown(), todo)
         elif not self._failed:
             todo = "take harder tasks, a weaker target, or a scorer that asks for more"

@@ -9,7 +9,7 @@ from etude.protocols import Sink
 from etude.records import Evaluation, TrainState
 from etude.records.doubts import Doubt
 from etude.records.summary import Comparison, Cost, Interval, Noise, NoSkill, SkillScores, Summary
-from etude.records.tasks import TODO, Ended, how_ended
+from etude.records.tasks import CURES, Ended, how_ended
 from etude.stages.evaluation import FRESH, score_of
 from etude.store.provenance import Changes
 from etude.store.views import SUMMARY
@@ -94,7 +94,7 @@ class TrainingAttempts(Sink):
         return Doubt(
             what=f"{' and '.join(found)} were {how}",
             example=f"one of them: task {task} (attempt {attempt}), {why}" if attempt else why,
-            todo=f"{TODO[how]} (in a fork)",
+            todo=f"{CURES[how]} (in a fork)",
         )
 
 

@@ -19,7 +19,7 @@ from etude.errors import StopRun
 from etude.events import Notice
 from etude.records import TrainState, brief
 from etude.records.summary import Comparison, NoSkill, Summary
-from etude.records.tasks import TODO
+from etude.records.tasks import CURES
 from etude.report import Measured, TrainingAttempts, report
 from etude.searches import search_of
 from etude.workbench import Given, Workbench, check_given, takes_given
@@ -127,7 +127,7 @@ class _Run:
     def _report(self, *, stopped: str | None) -> Summary:
         log, none = self._log, self._no_skill
         limit = self._bench.config.target.max_output_tokens
-        ended = [self._attempts.ended(how, self._state, self._comparison, limit) for how in TODO]
+        ended = [self._attempts.ended(how, self._state, self._comparison, limit) for how in CURES]
         of_replies = [doubt for doubt in ended if doubt is not None]
         for doubt in of_replies:
             self._bench.emit(Notice(level="warning", text=doubt.text))

@@ -17,7 +17,7 @@ from etude.measure.compare import Asked, compared, lines_chosen_by, need_untrain
 from etude.records import MEANS
 from etude.records.answer import Remark
 from etude.records.summary import Comparison, Flip, ShipVerdict, seen_before, target_rows
-from etude.records.tasks import TODO
+from etude.records.tasks import CURES
 from etude.skill.folder import has_provenance
 from etude.store import RunView
 from etude.store.projections.runs import objects_of
@@ -77,7 +77,7 @@ def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
     if result.voids:
         yield f"errors      {result.voids} attempts errored; their tasks are compared without them"
     for how, count in result.ended.items():
-        yield f"{how:<12}{'1 reply' if count == 1 else f'{count:,} replies'}: {TODO[how]}"
+        yield f"{how:<12}{'1 reply' if count == 1 else f'{count:,} replies'}: {CURES[how]}"
     if result.gained or result.lost:
         yield ""
         yield from text_lines(

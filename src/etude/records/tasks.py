@@ -24,7 +24,7 @@ _SILENT = ("the reply ", "the `content` of the reply ", "the answer was empty")
 """How the failure begins of an attempt whose last reply has no answer."""
 Ended = Literal["cut off", "refused", "empty"]
 """How the last reply of an attempt ended, where not by itself."""
-TODO: Mapping[Ended, str] = {
+CURES: Mapping[Ended, str] = {
     "cut off": "raise target.max_output_tokens",
     "refused": "take another target.model, or leave out what it refuses",
     "empty": "see what the server makes of thoughts and tools, or take another target.model",
@@ -42,7 +42,7 @@ def how_ended(failure: str, cut_at: int | None) -> Ended | None:
 def counted_ends(scores: Iterable["Score"]) -> dict[Ended, int]:
     """How many of them are of attempts whose last reply did not end by itself, by how it did."""
     ends = [score.ended for score in scores]
-    return {how: ends.count(how) for how in TODO if how in ends}
+    return {how: ends.count(how) for how in CURES if how in ends}
 
 
 class Place(Record):
