@@ -78,7 +78,7 @@ def test_near_duplicates_across_splits_are_a_warning_whatever_the_order_of_words
     warnings = check_splits([task("a", text), task("x")], [task("b")], [task("c", turned)])
     (said,) = warnings
     first = "as train 'a' 'Natalia sold clips to forty eight of her...' ~ test 'c' 'In the month of April Natalia"
-    assert said.startswith(f"1 pair of tasks in two splits are nearly the same (95% alike), {first}")
+    assert said.startswith(f"nearly the same in two splits: 1 pair of tasks (95% alike), {first}")
     assert said.endswith(": move one of each pair into the split of the other")
 
 

@@ -197,7 +197,7 @@ def _near_duplicates(
     elif one_file:
         cure = "add a column 'group' to the data, with one value for tasks that belong together, and `group: group` "
         cure += "below env.fields: they stay in one split then"
-    return [f"{pairs_of} of tasks in two splits are nearly the same ({NEAR:.0f}% alike), as {first}: {cure}"]
+    return [f"nearly the same in two splits: {pairs_of} of tasks ({NEAR:.0f}% alike), as {first}: {cure}"]
 
 
 def _shared(texts: Sequence[str]) -> tuple[int, int]:
