@@ -38,6 +38,15 @@ def test_each_agent_has_its_own_memory_file_and_folder_of_skills(agent: str, mem
     assert (found.skill.path, found.memory.path) == (f"/p/{skill}", f"/p/{memory}")
 
 
+def test_what_a_new_file_is_to_import_is_known_as_what_is_read(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("- Always use deno.\n")
+    (tmp_path / "CLAUDE.local.md").write_text("- Mine.\n")  # for which no AGENTS.md is read today
+    around = Surroundings(home=tmp_path / "home", environ={})
+    found = documents_of(SleepSection(project=str(tmp_path), agent="claude-code", skill="s"), around)
+    assert found.memory.begins == "@AGENTS.md\n\n"
+    assert "- Always use deno.\n" in found.others
+
+
 def test_the_skills_of_a_project_are_found_by_their_folders(tmp_path: Path) -> None:
     paths = {name: tmp_path / ".codex/skills" / name / "SKILL.md" for name in ("a", "b")}
     for path in reversed(paths.values()):

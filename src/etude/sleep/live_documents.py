@@ -115,7 +115,8 @@ def documents_of(sleep: SleepSection, around: Surroundings) -> ReadByAgent:
     memory = read_document(path, "memory", project, named)
     if path.absolute() == found.memory.absolute():
         memory = memory.model_copy(update={"room": found.room})
-    shared = tuple(one for one in found.files if one != path.absolute())
+    imported = (path.absolute().with_name("AGENTS.md"),) if memory.begins else ()  # it is read once the new file is
+    shared = tuple(dict.fromkeys(one for one in (*found.files, *imported) if one != path.absolute()))
     return ReadByAgent(read_document(Path(sleep.skill_path or skill), "skill", project, named), memory, shared)
 
 
