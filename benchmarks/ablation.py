@@ -57,7 +57,7 @@ PARTS: Mapping[str, Set] = {
     "failures not repeated": [(evidence.EvidenceSearch, "_repeated", _not_repeated)],
     "noise from tasks of the present skill only": [(evidence, "measured", _of_this_skill)],
     "additions enter once they are likelier than not": [(proof, "ADDITION", Bar(0.0, ADDITION.lost, ADDITION.most))],
-    "replacements as strictly as additions": [(proof, "REPLACEMENT", ADDITION)],
+    "replacements as strictly as additions": [(proof, "TRUST", ADDITION)],
     "no doubt about an optimizer": [(evidence, "_doubt", lambda state: 0.0)],
     "no sets of edits": [(proof._Proving, "_attribute", _no_sets)],
     "no solved tasks attempted with a new skill": [(evidence, "looked_back", _as_it_is)],

@@ -105,6 +105,30 @@ def test_a_skill_that_is_not_shown_to_be_better_is_withheld(tmp_path, capsys, te
     assert json.loads((Path(summary.folder) / "summary.json").read_text())["withheld"] == summary.withheld
 
 
+class Slow(World):
+    """Two training tasks need the rule, and it is proposed in the fourth step with a failure; before, nothing is."""
+
+    def _attempt(self, request: ChatRequest) -> str | Exception:
+        answer, task = super()._attempt(request), request.messages[1].text
+        return answer if task in ("Train 0.", "Train 1.", "Val 0.") else "<answer>yes</answer>"
+
+    def _answer(self, request: ChatRequest) -> str:
+        return super()._answer(request) if self.asked >= 6 else self._nothing()
+
+    def _nothing(self) -> str:
+        self.asked += 1
+        return json.dumps({"reasoning": "", "edits": []})
+
+
+def test_where_few_tasks_are_left_the_search_ends_after_four_steps_that_change_nothing(tmp_path) -> None:
+    world = Slow()
+    summary = run(tmp_path, world, train={"epochs": 9}, search={"failures": 2})
+    assert (summary.accepted, world.asked) == (1, 8)
+    world = Slow(rule="Nothing.")
+    assert run(tmp_path / "other", world, train={"epochs": 9}, search={"failures": 2}).accepted == 0
+    assert world.asked == 8
+
+
 class Memory(World):
     """Only training tasks pass for the rule, and by luck the first attempt at each sixth validation task."""
 

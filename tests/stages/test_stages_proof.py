@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import cycle
 from types import MappingProxyType
 from typing import Any
 
@@ -170,6 +171,31 @@ async def test_an_edit_that_is_kept_already_explains_what_a_later_one_cites() ->
     edits = [append("A", "a-w", "a-x"), append("B", "a-x", "a-y")]
     _, kept, _ = await run(edits, needs(w="A,B", x="A,B", y="A,B"), failed("w", "x", "y"))
     assert kept == "A"
+
+
+@pytest.mark.parametrize(
+    ("op", "content", "stays"),
+    [
+        ("replace", "R", True),
+        ("replace", "a LINE, better R", True),
+        ("delete", "", True),
+        ("append", "R", False),
+        ("replace", "a line\nR", False),
+        ("replace", "a line, R.", False),
+        ("replace", "R\nS", False),
+    ],
+)
+async def test_what_replaces_a_line_is_trusted_on_less_than_what_adds_to_it(op, content: str, stays: bool) -> None:
+    """Two of three attempts pass, in some noise."""
+    some_noise = PassSpread.measured([Outcomes(0, 2)] * 60 + [Outcomes(2, 0)] * 60 + [Outcomes(1, 1)] * 30)
+    outcomes = cycle([1.0, 1.0, 0.0])
+
+    def solves(task: str, taught: set[str], trial: int) -> float:
+        return 0.0 if taught == set("a line\n") else next(outcomes)
+
+    edit = Edit(op=op, target="a line", content=content, cites=("a-x",))
+    (row,) = (await run([edit], solves, failed("x"), noise=some_noise))[0].edits
+    assert (row.kept, row.standing) == ((True, "trusted") if stays else (False, "not tested"))
 
 
 @pytest.mark.parametrize(("lost", "stays"), [(1, True), (2, True), (3, False)])

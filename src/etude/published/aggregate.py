@@ -8,9 +8,8 @@ from etude.concurrency import together
 from etude.published.asking import ask_or_warn, patches_block
 from etude.records import Edit, Patch, Skill
 from etude.stages.shared.optimizer import Optimizer
-from etude.stages.shared.proposals import PatchReply, Proposals, valid_edits
+from etude.stages.shared.proposals import PatchReply, Proposals, citing, same, unite, valid_edits
 from etude.stages.shared.render import skill_block
-from etude.stages.shared.united import citing, same, unite
 
 G = TypeVar("G")
 

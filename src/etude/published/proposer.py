@@ -14,8 +14,7 @@ from etude.records import Attempt, Candidate, Edit, Patch, Skill, Task, TrainSta
 from etude.run_log import RunLog, counted
 from etude.stages.reflect import Context, Minibatches, Reflection, after_reflection, analyses, is_silent
 from etude.stages.shared.left_out import LeftOut
-from etude.stages.shared.proposals import Source
-from etude.stages.shared.united import unite
+from etude.stages.shared.proposals import Source, unite
 from etude.stages.state import after_rollout
 from etude.workbench import Workbench
 

@@ -20,10 +20,10 @@ from etude.stages.shared.attribution import MOST as ATTRIBUTED
 from etude.stages.shared.contest import ADDITION, REMOVAL
 from etude.stages.shared.copies import Copies
 from etude.stages.shared.history import measured, noted
-from etude.stages.shared.jury import BREAKS
+from etude.stages.shared.jury import BREAKS, taken_back
 from etude.stages.shared.left_out import LeftOut, names_one
 from etude.stages.shared.proof_data import ProofInput
-from etude.stages.shared.united import unite
+from etude.stages.shared.proposals import unite
 from etude.stages.state import after_rollout, after_verdict, moved_on
 from etude.workbench import Workbench
 
@@ -38,8 +38,8 @@ _PATIENCE = 12
 """Steps in a row that change nothing after which an audit follows and, where it takes nothing back, the end. After
 eight, a noisy run sometimes ends at half of what it can reach; later ones find nothing more."""
 _IDLE = 4
-"""Steps in a row that change nothing, where a step takes all tasks, before the search ends: after two, a third of
-the runs on four tasks had found half of the rules."""
+"""Steps in a row that change nothing before the search ends, unless none failed: where few tasks are left an epoch is
+one step, and after two of these a third of the runs on four tasks had found half of the rules."""
 _TRUSTED_FROM = 3
 """Edits that entered from which on an optimizer is trusted: by chance, three in a run are rare."""
 _WITNESSES = 6
@@ -120,9 +120,7 @@ class EvidenceSearch(Search):
         # Of several targets, some fail tasks in each epoch for want of a rule by which another would do worse: a
         # second epoch like this costs more than it finds.
         targets = len(self._config.targets)
-        at_once = len(self._bench.tasks["train"]) <= 2 * self._options.failures
-        few = at_once and 0 < state.idle < _IDLE
-        return idle >= (1 if targets > 1 else 2) and state.epoch >= targets and not few
+        return idle >= (1 if targets > 1 else 2) and state.epoch >= targets and not 0 < state.idle < _IDLE
 
     async def finish(self, state: TrainState) -> TrainState:
         return await validated(self._bench, self.log, await audited(self._bench, self.log, state))
@@ -236,7 +234,7 @@ class EvidenceSearch(Search):
             if applied.fate != "applied":
                 why = f"{applied.fate}: {applied.detail}"
             limit = ""
-            if any(entry.edit.reason == BREAKS and entry.edit.target == edit.content for entry in state.ledger):
+            if taken_back(edit, state.ledger):
                 limit = "it was taken back, since it broke tasks"
             elif len(kept) == self._options.edits:
                 limit = f"more than search.edits = {self._options.edits}"

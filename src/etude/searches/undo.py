@@ -1,6 +1,5 @@
 """Taking back edits by which tasks fail that passed before: during a search, where it is stuck, and at its end."""
 
-import random
 from collections.abc import Sequence
 from functools import partial
 
@@ -8,6 +7,7 @@ from etude.config import another_trial_tells
 from etude.records import Attempt, Candidate, Edit, GateResult, Task, TrainState, Verdict
 from etude.run_log import RunLog, counted
 from etude.skill import apply_edits
+from etude.stages.evaluation import shuffled
 from etude.stages.harm import failed_once, judged, suspected
 from etude.stages.shared.history import measured, noted, seen_as_well
 from etude.stages.shared.jury import Jury
@@ -42,7 +42,7 @@ async def looked_back(bench: Workbench, log: RunLog, state: TrainState) -> Train
         VoidStop: too many attempts errored.
     """
     left = _solved_before(state, f"{bench.config.train.seed}/{state.step}")
-    lines = [one.edit.target for one in _jury(bench, state).removals if one.entered == state.step]
+    lines = [one.edit.target or one.edit.content for one in _jury(bench, state).removals if one.entered == state.step]
     tasks = nearest_first(left, lines[:_ABOUT])[:_LOOKED_BACK]
     log.begin("tidy", state.step, state.epoch, len(tasks))
     state = await _attempted(bench, state, tasks)
@@ -193,8 +193,7 @@ def _taken_back(bench: Workbench, log: RunLog, state: TrainState, edits: Sequenc
 
 def _solved_before(state: TrainState, seed: int | str) -> list[Task]:
     """Solved tasks that were not attempted with the current skill, in random order."""
-    solved = [one.task for _, one in sorted(state.earlier.items()) if one.solved]
-    random.Random(seed).shuffle(solved)
+    solved = shuffled([one.task for _, one in sorted(state.earlier.items()) if one.solved], seed)
     return [task for task in solved if state.history[task.id].skill != state.current.hash]
 
 

@@ -97,7 +97,7 @@ async def best_of(
     return max(left, key=lambda skill: fsum(scored[skill.hash][task] for task in common)), voids
 
 
-def shuffled(tasks: Sequence[Task], seed: int) -> list[Task]:
+def shuffled(tasks: Sequence[Task], seed: int | str) -> list[Task]:
     """Tasks in the random order that a race needs: a file may have the easy ones first."""
     order = list(tasks)
     random.Random(seed).shuffle(order)

@@ -45,7 +45,7 @@ class Harm(NamedTuple):
 
 def suspected(jury: Jury) -> Suspect | None:
     """The edit that the history speaks most against, of those where this is clear and tasks can be named."""
-    for removal in _by_suspicion(jury, _open(jury)):
+    for removal in _by_suspicion(jury):
         found: list[tuple[int, str]] = []
         for name, since in _lost(jury, removal.entered).items():
             if since > 1 or not jury.repeats(jury.tasks[name]):
@@ -57,14 +57,9 @@ def suspected(jury: Jury) -> Suspect | None:
 
 def failed_once(jury: Jury) -> list[Task]:
     """Tasks that failed once since an edit entered which may be doubted, and that passed before."""
-    doubted = _by_suspicion(jury, _open(jury), _DOUBTED)[:1]
+    doubted = _by_suspicion(jury, _DOUBTED)[:1]
     found = [jury.tasks[name] for one in doubted for name, since in _lost(jury, one.entered).items() if since == 1]
     return [task for task in found if jury.repeats(task)][:_MOST]
-
-
-def _open(jury: Jury) -> list[Removal]:
-    """Those that have not been suspected yet."""
-    return [one for one in jury.removals if one.edit.id not in jury.state.suspected]
 
 
 def _lost(jury: Jury, entered: int) -> dict[str, int]:
@@ -77,11 +72,12 @@ def _lost(jury: Jury, entered: int) -> dict[str, int]:
     return found
 
 
-def _by_suspicion(jury: Jury, removals: Sequence[Removal], bar: float = _SUSPECTED) -> list[Removal]:
-    """Those that are suspected, the most suspected first: by one of several targets, as the others may gain by it."""
+def _by_suspicion(jury: Jury, bar: float = _SUSPECTED) -> list[Removal]:
+    """Those suspected that were not before, the worst first: by one of several targets, as others may gain by it."""
     noise, of_target = jury.measure.noise, defaultdict[str, dict[str, TaskHistory]](dict)
     for name, known in jury.history.items():
         of_target[jury.tasks[name].target if name in jury.tasks else ""][name] = known
+    removals = [one for one in jury.removals if one.edit.id not in jury.state.suspected]
     steps = {one.entered for one in removals}
     scores = {step: max((suspicion(step, some, noise) for some in of_target.values()), default=0.0) for step in steps}
     found = [one for one in removals if scores[one.entered] >= bar]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from etude.records import Attempt, EditEvidence, Proof, Skill, Standing, Tested
 from etude.stages.shared.attribution import MOST, narrowed, needed_sets
 from etude.stages.shared.baseline import Baseline
-from etude.stages.shared.contest import ADDITION, ONCE, REPLACEMENT, Bar, PairedOutcomes, account
+from etude.stages.shared.contest import ADDITION, TRUST, Bar, PairedOutcomes, account
 from etude.stages.shared.noise import Outcomes
 from etude.stages.shared.proof_data import ProofInput, ProofOutcome
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
@@ -78,7 +78,7 @@ class _Proving:
         self.tasks = {attempt.task.id: attempt.task for attempt in self.given.failures}
         self.baseline = Baseline(self.given)
         self.kept, self.explained, self.with_it = self.baseline.kept, self.baseline.explained, self.baseline.with_it
-        bar = ADDITION if any(map(self.given.repeats, self.tasks.values())) else ONCE
+        bar = ADDITION if any(map(self.given.repeats, self.tasks.values())) else TRUST
         self.addition = bar._replace(won=bar.won + self.given.doubt)
         self.made = Counter[int]()
         """Attempts in the contest of each edit."""
@@ -232,7 +232,11 @@ class _Proving:
         return self.given.doubt > 0 and account(best.values(), self.given.measure.noise) < bar.won
 
     def _bar(self, number: int) -> Bar:
-        return REPLACEMENT if self.given.edits[number].op in ("replace", "delete") else self.addition
+        edit = self.given.edits[number]
+        old, new = edit.target.strip().rstrip("."), edit.content.strip()
+        # What keeps the old text and says more is an addition, whatever it is called.
+        adds = edit.op in ("append", "insert_after") or old in new or new.count("\n") > old.count("\n")
+        return self.addition if adds else TRUST
 
     def _account(self, number: int) -> float:
         return account(self.baseline.outcomes(number).values(), self.given.measure.noise)

@@ -3,7 +3,7 @@
 import pytest
 from stages_doubles import append
 
-from etude.stages.shared.united import unite
+from etude.stages.shared.proposals import unite
 
 
 @pytest.mark.parametrize(
