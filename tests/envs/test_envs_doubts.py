@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.doubts import doubts_about
 from etude.records import SPLITS
@@ -63,3 +65,15 @@ async def test_options_that_the_input_shows_are_not_doubted(tmp_path: Path) -> N
 async def test_a_context_that_is_not_shown_is_seen(tmp_path: Path) -> None:
     (doubt,) = await doubts(tmp_path, rows(context=lambda city, n: f"The story of {city}."))
     assert doubt.what == "column 'context': looks like something to read, and the input has nothing of it"
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        {"question": lambda city, n: f"What is to be seen in the picture above, number {n}?"},
+        {"image_path": lambda city, n: f"pictures/{n}.png"},
+    ],
+)
+async def test_pictures_that_tasks_speak_of_and_do_not_have_are_seen(tmp_path: Path, column: Any) -> None:
+    (doubt,) = await doubts(tmp_path, rows(**column))
+    assert doubt.what == "12 of 12 tasks speak of pictures or files, and have none"

@@ -31,6 +31,13 @@ _OPTIONS = re.compile(
 _CONTEXT = re.compile(
     r"context|passage|paragraph|article|document|documents|evidence|table|schema|instruction|story", re.I
 )
+_ATTACHED = re.compile(
+    r"<image|\[image|!\[|\b[\w-]+\.(?:png|jpe?g|gif|webp|pdf|csv|xlsx?|docx)\b"
+    r"|\b(?:image|picture|figure|photo|diagram|screenshot|chart|attachment|file)s?"
+    r"(?: that is| which is)? (?:shown|above|below|attached)"
+    r"|\b(?:attached|following|shown in the|in the) (?:image|picture|figure|photo|diagram|screenshot|chart|file)\b",
+    re.IGNORECASE,
+)
 
 
 async def doubts_about(
@@ -45,7 +52,7 @@ async def doubts_about(
     scorer = _answer_scorer(env)
     if scorer is not None and scorer.checks_gold:
         found += _golds(scorer, some, max_output_tokens)
-    return (*found, *_hidden(some))
+    return (*found, *_hidden(some), *_attached(some))
 
 
 def _answer_scorer(env: Environment) -> AnswerScorer[Any] | None:
@@ -154,6 +161,28 @@ def _leaves(value: JsonValue) -> Iterator[str]:
             yield from _leaves(one)
     elif value is not None:
         yield value if isinstance(value, str) else canonical(value)
+
+
+def _attached(tasks: Sequence[Task]) -> Iterator[Doubt]:
+    """Pictures and files that tasks speak of and do not have."""
+    bare = [task for task in tasks if not task.images and not task.files]
+    speaking = [
+        task for task in bare if _ATTACHED.search(task.input) or any(_names_picture(task, n) for n in task.data)
+    ]
+    if len(speaking) <= _SHARES["question"] * len(tasks):
+        return
+    task = speaking[0]
+    column = next((name for name in task.data if _names_picture(task, name)), "")
+    yield Doubt(
+        what=f"{len(speaking)} of {len(tasks)} tasks speak of pictures or files, and have none",
+        example=f"task {task.id}: {_line(f'{column}: {task.data[column]}' if column else task.input)}",
+        todo=f"name the column with their paths: env.fields.images: {column or 'COLUMN'}, or env.fields.files",
+    )
+
+
+def _names_picture(task: Task, column: str) -> bool:
+    value = task.data[column]
+    return isinstance(value, str) and re.fullmatch(r"\S+\.(png|jpe?g|gif|webp|bmp)", value, re.IGNORECASE) is not None
 
 
 def _example(task: Task, answer: str) -> str:
