@@ -260,15 +260,12 @@ async def test_where_everything_or_nothing_passes_there_may_be_nothing_to_learn(
     )
 
 
-ODD = [task.model_copy(update={"type": "odd"} if number == 3 else {}) for number, task in enumerate(TASKS)]
 COLD = {"model": "simulated:target", "temperature": 0}
 USELESS = "at temperature 0 a further trial tells nothing new about any task, with or without a seed: "
-SINGLE = "types with a single training task: 'odd'; what is learnt from it may fit that task only"
 TOO_FEW = (
     "the test: 3 tasks with 1 trial each cannot show that a skill is better, not even on just these tasks: luck "
     "alone may do as well in 12% of cases; bring 5 tasks or more, or take 2 trials"
 )
-FEW = "16 training tasks are fewer than a minibatch of 20: every analysis sees all of them"
 
 
 @rows(
@@ -282,11 +279,9 @@ FEW = "16 training tasks are fewer than a minibatch of 20: every analysis sees a
             {"limits": {"calls": 10}},
             "limits.calls = 10 is below the 24 that the test of a run takes: it will stop early",
         ),
-        ({"search": {"policy": "paper", "minibatch_size": 20}}, FEW),
         ({"env.limit": {"val": 3}}, "3 val tasks can detect no gain, and at most 1.00 is possible"),
         ({"env.limit": {"test": 3}}, TOO_FEW),
         ({"env.limit": {"test": 3}, "test": {"trials": 2}}, None),
-        ({"tasks": ODD}, SINGLE),
         (
             {"skill": {"max_tokens": 110}, "text": "word " * 80},
             "the skill has about 100 tokens of skill.max_tokens = 110: few edits fit in",

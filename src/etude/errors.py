@@ -28,7 +28,8 @@ Every message says what is wrong with the value, what is allowed, and on a line 
 import difflib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -236,6 +237,16 @@ def install_command(extras: str) -> str:
     mode = "-e " if folder.get("editable") else ""
     beside = f" {mode}'{os.path.join(shown, 'annexes')}'" if _WITH_ANNEXES & set(extras.split(",")) else ""
     return f"pip install {mode}'{shown}[{extras}]'{beside}"
+
+
+@contextmanager
+def raising(kind: type[InputError], what: str, hint: str) -> Generator[None]:
+    """Raises `kind` where the system refuses what is done within, or a file is not UTF-8; `what` is said first, as in
+    `'a.md' cannot be read`."""
+    try:
+        yield
+    except (OSError, UnicodeDecodeError) as error:
+        raise kind(f"{what}: {getattr(error, 'strerror', None) or error}", hint=hint) from None
 
 
 def in_plain_words(message: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from etude.cli.lookup import RUNS, NamedSkill, find_run, find_skill, is_run, skill_of
 from etude.cli.parsing.usage import UsageError
 from etude.cli.terminal import output
-from etude.errors import DataError, SkillError
+from etude.errors import DataError, SkillError, raising
 from etude.files import write_atomically
 from etude.programs.project_paths import PLACES
 from etude.records import Skill
@@ -149,14 +149,10 @@ def _refuse_to_overwrite(skill: Skill, folder: Path) -> None:
 
 
 def _save(skill: Skill, folder: Path, provenance: Provenance | None) -> Path:
-    try:
+    hint = "fix the permissions, or give another folder with --to"
+    with raising(SkillError, f"{str(folder / skill.name)!r} cannot be written", hint):
         path = save_skill(skill, folder)
         if provenance is not None:
             text = json.dumps(provenance.model_dump(mode="json"), ensure_ascii=False, indent=2, sort_keys=True)
             write_atomically(path.with_name(PROVENANCE), f"{text}\n".encode(), mode=0o666)
         return path
-    except OSError as error:
-        raise SkillError(
-            f"{str(folder / skill.name)!r} cannot be written: {error.strerror}",
-            hint="fix the permissions, or give another folder with --to",
-        ) from None

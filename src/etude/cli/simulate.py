@@ -7,7 +7,7 @@ from typing import Any
 from etude.cli.parsing.usage import UsageError
 from etude.cli.terminal import output
 from etude.config import parse
-from etude.errors import ConfigError
+from etude.errors import ConfigError, raising
 from etude.simulation import names
 from etude.simulation.faults import Faults
 
@@ -43,14 +43,12 @@ def read_faults(given: list[str], outage_after: int | None) -> Faults:
 
 def _free_port(host: str, port: int) -> int:
     """The port, or a free one for 0. Asked beforehand, since the server would end without a message."""
-    try:
+    with raising(ConfigError, f"cannot listen on {host}:{port}", "choose another --port"):
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         with socket.socket(family, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((host, port))
             return int(probe.getsockname()[1])
-    except OSError as error:
-        raise ConfigError(f"cannot listen on {host}:{port}: {error.strerror}", hint="choose another --port") from None
 
 
 def _announce(host: str, port: int, as_json: bool) -> None:

@@ -17,7 +17,7 @@ from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.settings import find_project, settings_in
 from etude.cli.terminal import output
 from etude.config import RunSection
-from etude.errors import ConfigError, DataError
+from etude.errors import ConfigError, DataError, raising
 from etude.files import private_file, private_folder, write_atomically
 from etude.sleep.page import Reviews
 from etude.sleep.state import Surroundings, state_in
@@ -137,12 +137,8 @@ def _export(shelf: Shelf, args: argparse.Namespace) -> int:
         raise DataError("there is no run to write", hint=runs_in(RUNS))
     file = Path(args.export)
     data = export_page(shelf, args.exclude).encode()
-    try:
+    with raising(ConfigError, f"--export {str(file)!r} cannot be written", "give another file"):
         write_atomically(file, data, mode=0o666)
-    except OSError as error:
-        raise ConfigError(
-            f"--export {str(file)!r} cannot be written: {error.strerror}", hint="give another file"
-        ) from error
     if args.json:
         output.json_result({"file": str(file), "bytes": len(data)})
     else:

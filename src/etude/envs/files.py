@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 
 from pydantic import JsonValue
 
-from etude.errors import ConfigError, DataError, did_you_mean, not_installed
+from etude.errors import ConfigError, DataError, did_you_mean, not_installed, raising
 
 FileFormat = Literal["jsonl", "json", "csv", "parquet"]
 
@@ -86,12 +86,8 @@ def parse_rows(path: Path, text: str, form: FileFormat, delimiter: str = "", hea
 
 
 def _read_text(path: Path) -> str:
-    try:
+    with raising(DataError, f"data file {str(path)!r} cannot be read", "give a file that you may read"):
         data = path.read_bytes()
-    except OSError as error:
-        raise DataError(
-            f"data file {str(path)!r} cannot be read: {error.strerror}", hint="give a file that you may read"
-        ) from None
     try:
         return without_nul(path, data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from etude.envs.workspaces import check_inside
-from etude.errors import DataError
+from etude.errors import DataError, raising
 
 MOST_BYTES = 20_000_000
 """A larger picture is refused: providers do, and what is sent is a third larger still."""
@@ -111,10 +111,8 @@ def _size(path: Path, what: str) -> int:
 
 
 def _loaded(load: Callable[[], bytes], what: str) -> bytes:
-    try:
+    with raising(DataError, f"{what} cannot be read", "give a file that you may read"):
         return load()
-    except OSError as error:
-        raise DataError(f"{what} cannot be read: {error.strerror}", hint="give a file that you may read") from None
 
 
 def _decoded(url: str, place: str) -> bytes:

@@ -12,7 +12,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from etude.errors import DataError
+from etude.errors import DataError, raising
 from etude.records import File, canonical
 
 MOST_BYTES = 20_000_000
@@ -91,7 +91,7 @@ class TaskFiles:
                 f"{what} is {self._forbidden[real]}, which no agent may see", hint="keep the files of tasks elsewhere"
             )
         if path not in self._known:
-            try:
+            with raising(DataError, f"{what} cannot be read", "give a file that you may read"):
                 status = path.stat()
                 if not stat.S_ISREG(status.st_mode):
                     raise DataError(f"{what} is not an ordinary file", hint="leave it out")
@@ -101,10 +101,6 @@ class TaskFiles:
                         hint="make it smaller",
                     )
                 self._known[path] = File(data=path.read_bytes(), executable=bool(status.st_mode & stat.S_IXUSR))
-            except OSError as error:
-                raise DataError(
-                    f"{what} cannot be read: {error.strerror}", hint="give a file that you may read"
-                ) from None
         return self._known[path]
 
 

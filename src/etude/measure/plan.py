@@ -1,6 +1,5 @@
 """Plan: what a run may use, what its tasks can show and where it cannot succeed, before anything is paid for."""
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -21,11 +20,9 @@ from etude.measure.compare import TRIALS as COMPARED
 from etude.measure.compare import what_few_show
 from etude.measure.forecast import Forecast, forecast_run, judged
 from etude.measure.pruning.prune import most_of_prune
-from etude.published.options import PaperOptions
 from etude.readable import counted
 from etude.records import Record, Split, brief
 from etude.records.summary import Interval
-from etude.searches import policy_of
 from etude.skill import token_count
 from etude.stages.evaluation import evaluate, known_evaluation, score_of
 from etude.store import SqliteJournal
@@ -40,7 +37,6 @@ ASSUMED_NOISE = 0.2
 """Share of tasks whose outcome differs between two attempts under the same skill, when it was not measured."""
 _FULL = 0.8
 """Of `skill.max_tokens`: a skill that begins with more has little room for edits."""
-_SHOWN = 5
 
 
 class Advice(Record):
@@ -217,7 +213,6 @@ def _plan(bench: Workbench, config: TrainConfig, folder: Path, notices: list[Adv
         *_of_scores(headroom, alike, assumed if repeats else None),
         *([Advice(text=f"the test: {few.text}", hint="give the test split more tasks")] if few and told else []),
         *_of_limits(forecast),
-        *_of_tasks(bench),
         *_of_skill(bench),
     ]
     return Plan(
@@ -309,25 +304,6 @@ def _of_limits(forecast: Forecast) -> Iterator[Advice]:
 
 def _shown(number: float) -> str:
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
-
-
-def _of_tasks(bench: Workbench) -> Iterator[Advice]:
-    train, options = bench.tasks["train"], policy_of(bench.config).options
-    size = options.minibatch_size if isinstance(options, PaperOptions) else 0
-    if len(train) < size:
-        yield Advice(
-            text=f"{len(train)} training tasks are fewer than a minibatch of {size}: every analysis sees all of them",
-            hint="add training tasks, or lower search.minibatch_size",
-        )
-    counts = Counter(task.type for task in train)
-    alone = sorted(kind for kind, count in counts.items() if count == 1)
-    if alone and len(counts) > 1:
-        more = f" and {len(alone) - _SHOWN} more" if len(alone) > _SHOWN else ""
-        names = ", ".join(repr(kind) for kind in alone[:_SHOWN])
-        yield Advice(
-            text=f"types with a single training task: {names}{more}; what is learnt from it may fit that task only",
-            hint="give each type several tasks, or fewer and broader types",
-        )
 
 
 def _of_skill(bench: Workbench) -> Iterator[Advice]:

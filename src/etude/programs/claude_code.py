@@ -1,27 +1,17 @@
 """Claude Code."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar
 
 from etude.programs.message_log import MessageLog
-from etude.programs.program import (
-    Launch,
-    Order,
-    Program,
-    Report,
-    chat_file,
-    environment,
-    install_skill,
-    literal,
-    skill_file,
-    usage_of,
-)
+from etude.programs.program import KnownProgram, Order, Report, chat_file, skill_file, usage_of
 from etude.programs.transcripts import claude_code as transcripts
 from etude.programs.transcripts.values import items, objects, table, text
 from etude.sandbox import Finished
 
 
-class ClaudeCode(Program):
+class ClaudeCode(KnownProgram):
     """Anthropic's agent program, over the Messages wire."""
 
     name: ClassVar[str] = "claude-code"
@@ -36,21 +26,17 @@ class ClaudeCode(Program):
         "ANTHROPIC_BASE_URL",
     )
     counts_steps: ClassVar[bool] = True
+    folder: ClassVar[str] = ".claude"
 
-    def launch(self, order: Order) -> Launch:
-        argv = [*order.installed.argv, "-p", "--output-format", "stream-json", "--verbose"]
-        argv += ["--dangerously-skip-permissions"]
-        if order.model:
-            argv += ["--model", order.model]
+    def options(self, order: Order, folder: Path) -> tuple[list[str], dict[str, str]]:
+        words = ["-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"]
         if order.steps is not None:
-            argv += ["--max-turns", str(order.steps)]
+            words += ["--max-turns", str(order.steps)]
         if chat := chat_file(order):
-            argv += ["--system-prompt-file", str(chat), "--tools", "", "--disable-slash-commands"]
+            words += ["--system-prompt-file", str(chat), "--tools", "", "--disable-slash-commands"]
         if skill := skill_file(order):
-            argv += ["--append-system-prompt-file", str(skill)]
-        if order.delivery == "install":
-            install_skill(order.skill, order.home / ".claude" / "skills")
-        return Launch((*argv, *order.arguments), _environment(order), literal(order.prompt).encode())
+            words += ["--append-system-prompt-file", str(skill)]
+        return words, _environment(order)
 
     def read(self, finished: Finished, order: Order) -> Report:
         telling, lines = MessageLog(), list(objects(finished.stdout))
@@ -75,7 +61,6 @@ class ClaudeCode(Program):
 
 def _environment(order: Order) -> dict[str, str]:
     env = {
-        **environment(order),
         # As root it works without questions only if a variable says that it is in a sandbox.
         "IS_SANDBOX": "1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",

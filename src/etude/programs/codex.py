@@ -2,17 +2,16 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar
 
 from etude.programs.message_log import MessageLog
 from etude.programs.program import (
-    Launch,
+    KnownProgram,
     Order,
-    Program,
     Report,
     chat_file,
-    environment,
-    install_skill,
+    put,
     read_files,
     skill_instructions,
     usage_of,
@@ -34,7 +33,7 @@ _TOOLS = (
 )
 
 
-class Codex(Program):
+class Codex(KnownProgram):
     """OpenAI's agent program, over the Responses wire."""
 
     name: ClassVar[str] = "codex"
@@ -44,20 +43,19 @@ class Codex(Program):
     memory_mb: ClassVar[int] = 384
     login_files: ClassVar[tuple[str, ...]] = (".codex/auth.json",)
     login_variables: ClassVar[tuple[str, ...]] = ("CODEX_API_KEY",)
+    folder: ClassVar[str] = ".codex"
+    model_option: ClassVar[bool] = False
+    has_commands: ClassVar[bool] = False
+    last: ClassVar[tuple[str, ...]] = ("-",)
 
-    def launch(self, order: Order) -> Launch:
-        home = order.home / ".codex"
-        home.mkdir(parents=True, exist_ok=True)
-        (home / "config.toml").write_text(_settings(order), encoding="utf-8")
-        if order.delivery == "install":
-            install_skill(order.skill, home / "skills")
+    def options(self, order: Order, folder: Path) -> tuple[list[str], dict[str, str]]:
+        put(folder / "config.toml", _settings(order))
+        words = ["exec", "--json", "--skip-git-repo-check"]
         # Its own sandbox cannot be made within ours.
-        argv = [*order.installed.argv, "exec", "--json", "--skip-git-repo-check"]
-        argv += ["--dangerously-bypass-approvals-and-sandbox", "-C", str(order.workspace)]
+        words += ["--dangerously-bypass-approvals-and-sandbox", "-C", str(order.workspace)]
         off = ["plugins", "unbounded_connection_retries", *(_TOOLS if order.chat is not None else ())]
-        argv += [word for feature in off for word in ("--disable", feature)]
-        env = {**environment(order), "ETUDE_KEY": order.key}
-        return Launch((*argv, *order.arguments, "-"), env, order.prompt.encode())
+        words += [word for feature in off for word in ("--disable", feature)]
+        return words, {"ETUDE_KEY": order.key}
 
     def read(self, finished: Finished, order: Order) -> Report:
         telling = MessageLog()

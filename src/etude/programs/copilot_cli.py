@@ -8,20 +8,7 @@ from typing import ClassVar
 
 from etude.programs.installed import Installed
 from etude.programs.message_log import MessageLog
-from etude.programs.program import (
-    Launch,
-    Order,
-    Program,
-    Report,
-    environment,
-    install_skill,
-    literal,
-    put,
-    read_files,
-    skill_instructions,
-    usage_of,
-)
-from etude.programs.read_only import close
+from etude.programs.program import KnownProgram, Order, Report, put, read_files, usage_of
 from etude.programs.transcripts import copilot_cli as transcripts
 from etude.programs.transcripts.values import objects, table, text
 from etude.records import Usage
@@ -33,7 +20,7 @@ _CONTEXT = 200_000
 _SILENT = "No response was returned"
 
 
-class CopilotCli(Program):
+class CopilotCli(KnownProgram):
     """GitHub Copilot CLI, over the Chat Completions wire."""
 
     name: ClassVar[str] = "copilot-cli"
@@ -42,6 +29,8 @@ class CopilotCli(Program):
     tested: ClassVar[str] = "1.0.102"
     login_variables: ClassVar[tuple[str, ...]] = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")
     as_model: ClassVar[bool] = False  # its own instructions cannot be taken out
+    folder: ClassVar[str] = ".copilot"
+    memory: ClassVar[str] = "copilot-instructions.md"
 
     def find(self, path: str | None = None) -> Installed:
         """At its first start it unpacks itself into the cache of its user, and runs from there."""
@@ -50,28 +39,19 @@ class CopilotCli(Program):
         env = (("COPILOT_PKG_CACHE_HOME", str(cache)),)
         return replace(found, readable=(*found.readable, cache), env=env)
 
-    def launch(self, order: Order) -> Launch:
-        folder = order.home / ".copilot"
-        folder.mkdir(parents=True, exist_ok=True)
+    def options(self, order: Order, folder: Path) -> tuple[list[str], dict[str, str]]:
         put(folder / "settings.json", json.dumps({"disabledSkills": _BROUGHT}))
-        argv = [*order.installed.argv, "--allow-all", "--output-format", "json", "--log-level", "none"]
-        argv += ["--no-auto-update", "--no-ask-user", "--no-color"]
-        if order.model:
-            argv += ["--model", order.model]
-        env = environment(order)
-        if skill := skill_instructions(order):
-            close(put(folder / "copilot-instructions.md", skill))
-        if order.delivery == "install":
-            install_skill(order.skill, folder / "skills")
-        if order.url:
-            env |= {
-                "COPILOT_OFFLINE": "true",
-                "COPILOT_PROVIDER_BASE_URL": f"{order.url}/v1",
-                "COPILOT_PROVIDER_API_KEY": order.key,
-                "COPILOT_PROVIDER_MAX_PROMPT_TOKENS": str(_CONTEXT),
-                "COPILOT_PROVIDER_MAX_OUTPUT_TOKENS": str(order.max_output_tokens),
-            }
-        return Launch((*argv, *order.arguments), env, literal(order.prompt).encode())
+        words = ["--allow-all", "--output-format", "json", "--log-level", "none"]
+        words += ["--no-auto-update", "--no-ask-user", "--no-color"]
+        if not order.url:
+            return words, {}
+        return words, {
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_PROVIDER_BASE_URL": f"{order.url}/v1",
+            "COPILOT_PROVIDER_API_KEY": order.key,
+            "COPILOT_PROVIDER_MAX_PROMPT_TOKENS": str(_CONTEXT),
+            "COPILOT_PROVIDER_MAX_OUTPUT_TOKENS": str(order.max_output_tokens),
+        }
 
     def read(self, finished: Finished, order: Order) -> Report:
         # Standard output repeats what commands print piece by piece; its session file has each result once.

@@ -2,24 +2,11 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 from etude.programs.message_log import MessageLog
-from etude.programs.program import (
-    Launch,
-    Order,
-    Program,
-    Report,
-    chat_file,
-    environment,
-    install_skill,
-    literal,
-    put,
-    read_files,
-    skill_instructions,
-    usage_of,
-)
-from etude.programs.read_only import close
+from etude.programs.program import KnownProgram, Order, Report, chat_file, put, read_files, usage_of
 from etude.programs.transcripts import gemini as transcripts
 from etude.programs.transcripts.values import objects, table, text
 from etude.sandbox import Finished
@@ -27,7 +14,7 @@ from etude.sandbox import Finished
 _SILENT = "an empty response"
 
 
-class GeminiCli(Program):
+class GeminiCli(KnownProgram):
     """Google's agent program, over the Gemini wire."""
 
     name: ClassVar[str] = "gemini-cli"
@@ -36,24 +23,15 @@ class GeminiCli(Program):
     tested: ClassVar[str] = "0.61.0"
     login_files: ClassVar[tuple[str, ...]] = (".gemini/oauth_creds.json",)
     login_variables: ClassVar[tuple[str, ...]] = ("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL")
+    folder: ClassVar[str] = ".gemini"
+    memory: ClassVar[str] = "GEMINI.md"
 
-    def launch(self, order: Order) -> Launch:
-        folder = order.home / ".gemini"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "settings.json").write_text(json.dumps(_settings(order)), encoding="utf-8")
-        argv = [*order.installed.argv, "--yolo", "--skip-trust", "--output-format", "stream-json"]
-        if order.model:
-            argv += ["--model", order.model]
-        env = environment(order)
-        if chat := chat_file(order):
-            env["GEMINI_SYSTEM_MD"] = str(chat)
-        if skill := skill_instructions(order):
-            close(put(folder / "GEMINI.md", skill))
-        if order.delivery == "install":
-            install_skill(order.skill, folder / "skills")
+    def options(self, order: Order, folder: Path) -> tuple[list[str], dict[str, str]]:
+        put(folder / "settings.json", json.dumps(_settings(order)))
+        env = {"GEMINI_SYSTEM_MD": str(chat)} if (chat := chat_file(order)) else {}
         if order.url:
             env |= {"GOOGLE_GEMINI_BASE_URL": order.url, "GEMINI_API_KEY": order.key}
-        return Launch((*argv, *order.arguments), env, literal(order.prompt).encode())
+        return ["--yolo", "--skip-trust", "--output-format", "stream-json"], env
 
     def read(self, finished: Finished, order: Order) -> Report:
         telling, session = MessageLog(), read_files(order.home, ".gemini/tmp/*/chats/session-*.jsonl")

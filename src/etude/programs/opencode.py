@@ -2,10 +2,11 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 from etude.programs.message_log import MessageLog
-from etude.programs.program import Launch, Order, Program, Report, environment, install_skill, skill_file, usage_of
+from etude.programs.program import KnownProgram, Order, Report, put, skill_file, usage_of
 from etude.programs.transcripts.opencode import tell_part
 from etude.programs.transcripts.values import objects, table, text
 from etude.records import Usage
@@ -16,7 +17,7 @@ _AGENT = "answers"
 _CONTEXT = 200_000
 
 
-class OpenCode(Program):
+class OpenCode(KnownProgram):
     """The agent program of that name, over the Chat Completions wire."""
 
     name: ClassVar[str] = "opencode"
@@ -25,15 +26,13 @@ class OpenCode(Program):
     tested: ClassVar[str] = "1.18.33"
     memory_mb: ClassVar[int] = 896
     login_files: ClassVar[tuple[str, ...]] = (".local/share/opencode/auth.json",)
+    folder: ClassVar[str] = ".config/opencode"
+    model_option: ClassVar[bool] = False
+    has_commands: ClassVar[bool] = False
 
-    def launch(self, order: Order) -> Launch:
-        folder = order.home / ".config" / "opencode"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "opencode.json").write_text(json.dumps(_settings(order)), encoding="utf-8")
-        if order.delivery == "install":
-            install_skill(order.skill, folder / "skills")
+    def options(self, order: Order, folder: Path) -> tuple[list[str], dict[str, str]]:
+        put(folder / "opencode.json", json.dumps(_settings(order)))
         env = {
-            **environment(order),
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
@@ -41,14 +40,10 @@ class OpenCode(Program):
         }
         if order.url:
             # Its catalogue of all providers is not needed, and takes a third of its start-up.
-            catalogue = folder / "models.json"
-            catalogue.write_text("{}", encoding="utf-8")
-            env["OPENCODE_MODELS_PATH"] = str(catalogue)
+            env["OPENCODE_MODELS_PATH"] = str(put(folder / "models.json", "{}"))
         # With a title it need not ask the model for one.
-        argv = [*order.installed.argv, "run", "--format", "json", "--title", "task"]
-        if order.chat is not None:
-            argv += ["--agent", _AGENT]
-        return Launch((*argv, *order.arguments), env, order.prompt.encode())
+        words = ["run", "--format", "json", "--title", "task"]
+        return words + (["--agent", _AGENT] if order.chat is not None else []), env
 
     def read(self, finished: Finished, order: Order) -> Report:
         telling, usage, ended, error = MessageLog(), Usage(), False, ""

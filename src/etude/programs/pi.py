@@ -2,21 +2,11 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar
 
 from etude.programs.message_log import MessageLog
-from etude.programs.program import (
-    Launch,
-    Order,
-    Program,
-    Report,
-    chat_file,
-    environment,
-    install_skill,
-    read_files,
-    skill_file,
-    usage_of,
-)
+from etude.programs.program import KnownProgram, Order, Report, chat_file, put, read_files, skill_file, usage_of
 from etude.programs.transcripts import pi as transcripts
 from etude.programs.transcripts.values import objects, table, text
 from etude.records import Usage
@@ -26,7 +16,7 @@ _PROVIDER = "etude"
 _CONTEXT = 200_000
 
 
-class Pi(Program):
+class Pi(KnownProgram):
     """The agent program of that name, over the Chat Completions wire."""
 
     name: ClassVar[str] = "pi"
@@ -34,26 +24,21 @@ class Pi(Program):
     install: ClassVar[str] = "npm install -g @earendil-works/pi-coding-agent"
     tested: ClassVar[str] = "0.73.1"
     login_files: ClassVar[tuple[str, ...]] = (".pi/agent/auth.json",)
+    folder: ClassVar[str] = ".pi/agent"
+    has_commands: ClassVar[bool] = False
 
-    def launch(self, order: Order) -> Launch:
-        folder = order.home / ".pi" / "agent"
-        folder.mkdir(parents=True, exist_ok=True)
+    def options(self, order: Order, folder: Path) -> tuple[list[str], dict[str, str]]:
         # Its events grow with the square of an answer's length; its session file tells the same.
-        argv = [*order.installed.argv, "--print", "--offline"]
+        words = ["--print", "--offline"]
         if order.url:
-            (folder / "models.json").write_text(_models(order), encoding="utf-8")
-            (folder / "settings.json").write_text(_settings(order), encoding="utf-8")
-            argv += ["--provider", _PROVIDER]
-        if order.model:
-            argv += ["--model", order.model]
+            put(folder / "models.json", _models(order))
+            put(folder / "settings.json", _settings(order))
+            words += ["--provider", _PROVIDER]
         if chat := chat_file(order):
-            argv += ["--no-tools", "--no-context-files", "--no-skills", "--system-prompt", str(chat)]
+            words += ["--no-tools", "--no-context-files", "--no-skills", "--system-prompt", str(chat)]
         if skill := skill_file(order):
-            argv += ["--append-system-prompt", str(skill)]
-        if order.delivery == "install":
-            install_skill(order.skill, folder / "skills")
-        env = {**environment(order), "PI_TELEMETRY": "0", "PI_OFFLINE": "1"}
-        return Launch((*argv, *order.arguments), env, order.prompt.encode())
+            words += ["--append-system-prompt", str(skill)]
+        return words, {"PI_TELEMETRY": "0", "PI_OFFLINE": "1"}
 
     def read(self, finished: Finished, order: Order) -> Report:
         telling, usage, ended, error = MessageLog(), Usage(), False, ""

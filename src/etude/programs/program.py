@@ -169,6 +169,37 @@ class Program(ABC):
             ) from None
 
 
+class KnownProgram(Program):
+    """A program with a folder for its settings and for skills, in the home of whoever starts it."""
+
+    folder: ClassVar[str]
+    memory: ClassVar[str] = ""
+    """The file in that folder which stands in its context; empty where a skill that does is told by an option."""
+    model_option: ClassVar[bool] = True
+    """It takes the name of the model on the command line."""
+    has_commands: ClassVar[bool] = True
+    """It takes a slash at the very start of a prompt for a command to it, not for a task."""
+    last: ClassVar[tuple[str, ...]] = ()
+    """What ends the command line."""
+
+    @abstractmethod
+    def options(self, order: Order, folder: Path) -> tuple[list[str], dict[str, str]]:
+        """Write the settings into the folder; further words of the command line, and variables."""
+
+    def launch(self, order: Order) -> Launch:
+        folder = order.home / self.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        if order.delivery == "install":
+            install_skill(order.skill, folder / "skills")
+        if self.memory and (skill := skill_instructions(order)):
+            close(put(folder / self.memory, skill))
+        words, env = self.options(order, folder)
+        words += ["--model", order.model] if self.model_option and order.model else []
+        prompt = f" {order.prompt}" if self.has_commands and order.prompt.startswith("/") else order.prompt
+        argv = (*order.installed.argv, *words, *order.arguments, *self.last)
+        return Launch(argv, environment(order) | env, prompt.encode())
+
+
 def is_older(version: str, tested: str) -> bool:
     """Whether what a program says of its version is an older one.
 
@@ -217,11 +248,6 @@ def environment(order: Order) -> dict[str, str]:
     """What every program finds in its environment."""
     folders = {"HOME": str(order.home), "TMPDIR": str(order.temporary)}
     return folders | {"PATH": search_path(order.installed), **dict(order.installed.env), **order.login}
-
-
-def literal(prompt: str) -> str:
-    """For programs that take a slash at the very start for a command to them, not for a task."""
-    return f" {prompt}" if prompt.startswith("/") else prompt
 
 
 def usage_of(used: Mapping[str, Any], read: Iterable[str], written: Iterable[str], cached: str) -> Usage:

@@ -2,23 +2,11 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 from etude.programs.message_log import MessageLog
-from etude.programs.program import (
-    Launch,
-    Order,
-    Program,
-    Report,
-    environment,
-    install_skill,
-    literal,
-    put,
-    read_files,
-    skill_instructions,
-    usage_of,
-)
-from etude.programs.read_only import close
+from etude.programs.program import KnownProgram, Order, Report, put, read_files, usage_of
 from etude.programs.transcripts import qwen as transcripts
 from etude.programs.transcripts.values import objects, table, text
 from etude.sandbox import Finished
@@ -26,7 +14,7 @@ from etude.sandbox import Finished
 _SILENT = "empty response text"
 
 
-class QwenCode(Program):
+class QwenCode(KnownProgram):
     """The agent program of that name, over the Chat Completions wire."""
 
     name: ClassVar[str] = "qwen-code"
@@ -35,23 +23,15 @@ class QwenCode(Program):
     tested: ClassVar[str] = "0.24.4"
     as_model: ClassVar[bool] = False  # it offers some of its tools whatever it is told
     login_variables: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL")
+    folder: ClassVar[str] = ".qwen"
+    memory: ClassVar[str] = "QWEN.md"  # on the command line a skill could be no longer than one argument
 
-    def launch(self, order: Order) -> Launch:
-        folder = order.home / ".qwen"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "settings.json").write_text(json.dumps(_settings(order)), encoding="utf-8")
-        argv = [*order.installed.argv, "--auth-type", "openai", "--yolo", "--output-format", "stream-json"]
-        if order.model:
-            argv += ["--model", order.model]
-        env = {**environment(order), "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1"}
-        if skill := skill_instructions(order):
-            # On the command line it could be no longer than one argument.
-            close(put(folder / "QWEN.md", skill))
-        if order.delivery == "install":
-            install_skill(order.skill, folder / "skills")
+    def options(self, order: Order, folder: Path) -> tuple[list[str], dict[str, str]]:
+        put(folder / "settings.json", json.dumps(_settings(order)))
+        env = {"QWEN_CODE_SUPPRESS_YOLO_WARNING": "1"}
         if order.url:
             env |= {"OPENAI_BASE_URL": f"{order.url}/v1", "OPENAI_API_KEY": order.key}
-        return Launch((*argv, *order.arguments), env, literal(order.prompt).encode())
+        return ["--auth-type", "openai", "--yolo", "--output-format", "stream-json"], env
 
     def read(self, finished: Finished, order: Order) -> Report:
         # On standard output are summaries of what tools did; its session file has what the model saw.

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from etude.errors import ConfigError, did_you_mean
+from etude.errors import ConfigError, did_you_mean, raising
 from etude.records import digest
 
 __all__ = ["Prompts", "prompt_names"]
@@ -63,9 +63,5 @@ class Prompts:
 
 
 def _read(name: str, path: Path) -> str:
-    try:
+    with raising(ConfigError, f"prompts.{name}: {str(path)!r} cannot be read", "give a Markdown file in UTF-8"):
         return path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"prompts.{name}: {str(path)!r} cannot be read: {error}", hint="give a Markdown file in UTF-8"
-        ) from None

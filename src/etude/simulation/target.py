@@ -2,7 +2,6 @@
 
 from etude.records import ChatRequest, Reply, user
 from etude.simulation.acting import look, next_call
-from etude.simulation.coding import answer_in_code
 from etude.simulation.conversation import answer_frame, read
 from etude.simulation.families import Families
 from etude.simulation.families.family import Family, Solution
@@ -32,9 +31,6 @@ def attempt(target: Reliability, request: ChatRequest, families: Families) -> Re
         return reply_calling(request, call)
     if form is not None:
         return reply_in_form(request, form, _values(form, solution))
-    code = None if acted or family.prose else answer_in_code(scene.instructions, solution.answer)
-    if code is not None:
-        return reply_with(request, f"{solution.work}\n\n{code}")
     return reply_with(request, _said(family, scene.instructions, solution))
 
 

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from etude.errors import SkillError
+from etude.errors import SkillError, raising
 from etude.files import TEMPORARY, private_folder, write_atomically
 from etude.records import File, Skill
 from etude.skill.document import Document
@@ -91,7 +91,7 @@ def load_skill(path: Path | str | None) -> Skill:
         return Skill(name="skill", text="")
     # Links are kept in the path: a skill is called what the user calls it.
     place = Path(os.path.abspath(os.path.expanduser(path)))
-    try:
+    with raising(SkillError, f"skill {str(path)!r} cannot be read", "give a file or folder that you may read"):
         if not str(path) or not place.exists():
             raise SkillError(
                 f"skill {str(path)!r} does not exist",
@@ -102,10 +102,6 @@ def load_skill(path: Path | str | None) -> Skill:
         if place.name == DOCUMENT:
             return _load_folder(place.parent)
         return _load_plain(place)
-    except OSError as error:
-        raise SkillError(
-            f"skill {str(path)!r} cannot be read: {error}", hint="give a file or folder that you may read"
-        ) from error
 
 
 def save_skill(skill: Skill, folder: Path, *, private: bool = False) -> Path:

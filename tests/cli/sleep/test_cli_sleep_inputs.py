@@ -50,23 +50,6 @@ def test_the_verbs_are_listed(words: list[str], capsys: Captured) -> None:
     assert [verb for verb in VERBS if f"\n  {verb} " not in out] == []
 
 
-@pytest.mark.parametrize(
-    ("word", "verb"),
-    [
-        ("diff", "show --diff"),
-        ("harvest", "show --sessions"),
-        ("tasks", "show --tasks"),
-        ("explain", "show"),
-        ("dry-run", "run --dry-run"),
-        ("pause", "schedule --pause"),
-        ("resume", "schedule --resume"),
-        ("unschedule", "schedule --remove"),
-    ],
-)
-def test_what_was_a_verb_once_names_what_does_it(word: str, verb: str, sleeper: Small, capsys: Captured) -> None:
-    assert f"hint: that is `etude sleep {verb}`" in refused(capsys, word).splitlines()
-
-
 @pytest.mark.parametrize("verb", ["run", "schedule"])
 def test_without_settings_it_is_said_what_to_write(verb: str, here: Path, capsys: Captured) -> None:
     assert refused(capsys, verb) == (

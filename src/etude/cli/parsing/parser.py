@@ -147,19 +147,6 @@ VERBS: tuple[Verb, ...] = (
 )
 
 
-_FORMERLY = {
-    "sleep diff": "sleep show --diff",
-    "sleep dry-run": "sleep run --dry-run",
-    "sleep explain": "sleep show",
-    "sleep harvest": "sleep show --sessions",
-    "sleep pause": "sleep schedule --pause",
-    "sleep resume": "sleep schedule --resume",
-    "sleep tasks": "sleep show --tasks",
-    "sleep unschedule": "sleep schedule --remove",
-}
-"""Names that a verb had, or might have, and what does it."""
-
-
 def overview(group: str = "") -> str:
     """The help of the program, or of a group of verbs."""
     if group:
@@ -207,8 +194,7 @@ def find_verb(name: str) -> Verb:
             return verb
     what = "option" if name.startswith("-") else "verb"
     known = ["--help", "--version"] if what == "option" else [verb.name for verb in VERBS]
-    hint = f"that is `etude {_FORMERLY[name]}`" if name in _FORMERLY else did_you_mean(name, known)
-    raise UsageError(f"unknown {what} {name!r}", hint=hint)
+    raise UsageError(f"unknown {what} {name!r}", hint=did_you_mean(name, known))
 
 
 def _listed(verbs: dict[str, str]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from etude.cli.scaffold.table import fold_name
 from etude.envs.files import Row, parse_rows
-from etude.errors import DataError
+from etude.errors import DataError, raising
 
 EXPECTED = "expected.json"
 _TEMPLATE = "user-prompt-template.md"
@@ -68,7 +68,5 @@ def _filled(template: str, texts: dict[str, str], case: Path) -> str:
 
 def read_text(file: Path) -> str:
     """A text without blanks around it. Raises DataError: it cannot be read."""
-    try:
+    with raising(DataError, f"{file} cannot be read", "save it as UTF-8"):
         return file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{file} cannot be read: {error}"[:300], hint="save it as UTF-8") from None

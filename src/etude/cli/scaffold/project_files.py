@@ -16,7 +16,7 @@ from etude.cli.scaffold.table import UNNAMED
 from etude.cli.scaffold.tasks import Data, scorer_setting
 from etude.envs.files import Row
 from etude.envs.images import is_web
-from etude.errors import ConfigError
+from etude.errors import ConfigError, raising
 from etude.files import unversioned_folder
 from etude.skill.front_matter import MAX_DESCRIPTION, RESERVED
 
@@ -156,15 +156,11 @@ def check_free(target: Path, force: bool, sources: Iterable[Path] = ()) -> None:
 @contextmanager
 def writing(folder: Path) -> Generator[None]:
     """Make the folder of a project; files that cannot be written are a ConfigError."""
-    try:
+    with raising(ConfigError, f"the project in {str(folder)!r} cannot be written", "give another --folder"):
         if Path(RUNS_FOLDER) in folder.parents:
             unversioned_folder(Path(RUNS_FOLDER))
         folder.mkdir(parents=True, exist_ok=True)
         yield
-    except OSError as error:
-        raise ConfigError(
-            f"the project in {str(folder)!r} cannot be written: {error.strerror}", hint="give another --folder"
-        ) from None
 
 
 def from_folder(path: Path, folder: Path) -> str:
