@@ -23,9 +23,6 @@ from etude.readable import counted, duration, money, short
 _SIMULATED = "SIMULATED MODELS: tokens, money and time say nothing about a real model."
 _UNKNOWN = "unknown"
 _SHOWN = 5
-_USUAL = (3, 30)
-"""Attempts of the default search for each training and validation task in simulated worlds of 7 to 300 of them, noisy
-ones too: those of many tasks took the fewest. The upper bound is what no run comes near."""
 _DRAFTED = 20
 """Tasks that one would have drafted for a skill."""
 
@@ -91,9 +88,8 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     yield f"run {plan.name!r}: policy {plan.forecast.policy}, {counted(plan.epochs, 'epoch')}; {sizes} tasks"
     yield ""
     yield from _forecast(plan.forecast)
-    if plan.forecast.policy == "evidence":
-        few, many = (each * (plan.tasks["train"] + plan.tasks["val"]) for each in _USUAL)
-        yield f"as a rule {few:,} to {many:,} attempts, as simulated runs took; limits.calls caps them"
+    if plan.usual:
+        yield plan.usual
     attempts, asked = plan.audit
     judge = f" and {asked:,} questions to the judge" if asked else ""
     yield f"`etude audit` of a skill on all tasks takes at most {attempts:,} attempts{judge}"
