@@ -251,6 +251,8 @@ async def test_what_a_person_says_of_answers_is_told_with_every_score_of_that_ju
         # Of ten answers the judge passed nine: a label of those stands for nine times as many answers.
         ("yy " * 9 + "yn " + "nn " * 9 + "ny ", (90, 10), (0.9 - 0.756) / (1 - 0.756)),
         ("yy yn", (9, 1), None),
+        ("nn nn nn nn ny", (0, 40), None),  # chance alone agrees as often as a judge that fails all
+        ("yy " * 9 + "yn", (0, 0), None),
     ],
 )
 def test_kappa_is_the_agreement_beyond_chance(pairs: str, answers: tuple[int, int], kappa: float | None) -> None:
