@@ -130,7 +130,8 @@ async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpac
         asked: Split = "test" if split == "all" else split
         first = 0 if split == "test" else FRESH  # those of the test are known where it was evaluated
         work = Auditing(bench.rollout, config, bench.skill, tasks, asked, first)
-        sent = bench.spend.totals().total_calls
+        sent, most = bench.spend.totals().total_calls, most_of_audit(len(tasks))[0]
+        bench.emit(Notice(level="info", text=f"{counted(len(tasks), 'task')}: at most {most:,} attempts"))
         await work.attempt()
         await work.look()
         tried, findings = work.tried, tuple(work.findings())
