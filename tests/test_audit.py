@@ -171,6 +171,7 @@ async def test_each_fault_is_named_with_its_task_and_a_second_call_pays_nothing(
     assert named == {"judged": "judge", "lax": "empty", "checked": "told", "easy": "passes", "hopeless": "fails"}
     shown = {each.kind: each.what for each in found.findings}
     assert shown["fails"] == "0 of 10 attempts passed"
+    assert found.findings[-1].asked == "'Task hopeless.'"
     assert shown["told"] == "it says 'Mark negative results with a star.'"
     assert found.passed == {"skill": 5, "none": 2, "headings": 2, "opposite": 1}
     most, scored = most_of_audit(len(TASKS))

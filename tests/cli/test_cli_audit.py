@@ -25,7 +25,10 @@ def test_findings_are_one_page_and_a_second_call_pays_nothing(demo_project: Path
     assert (found["calls_sent"], found["judged"]) == (0, 12)
     assert findings == f"findings  {len(found['findings'])} tasks of 12".replace(" 1 tasks", " 1 task")
     for each in found["findings"]:
-        assert any(line.startswith(f"  {each['task']}") and line.endswith(each["what"]) for line in rest)
+        assert any(
+            line.startswith(f"  {each['task']}") and line.endswith(f"{each['what']}  {each['asked']}")
+            for line in rest
+        )
         assert f"  -> {each['cure']}" in rest
     assert json.loads(Path(found["file"]).read_text())["findings"] == found["findings"]
 

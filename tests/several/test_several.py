@@ -294,6 +294,14 @@ def test_a_plan_knows_what_a_folder_may_ask(skills: None, capsys: Captured) -> N
     assert "trigger            at most 29 calls of simulated:target" in out
     assert [out.count(f"\n{verb} at most ") for verb in ("prune             ", "trigger --train   ")] == [1, 1]
     assert "init --make-tasks  20 for a skill: at most 6 questions and 60 to try the criteria" in out
+    write("h-twin", "- Count.", None)
+    text = Path("skills", "h-twin", "SKILL.md").read_text()
+    Path("skills", "h-twin", "SKILL.md").write_text(text.replace("h-twin", "a-plain"))
+    assert main(["plan", "--skills", "skills"]) == 0  # only triggers need names of their own
+    out = capsys.readouterr().out
+    assert "audit              at most 120 attempts" in out
+    assert "\ntrigger            two skills in 'skills' are called 'a-plain'" in out
+    assert "trigger --train" not in out
     assert not Path("runs").exists()
 
 

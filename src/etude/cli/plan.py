@@ -49,8 +49,16 @@ def run(args: argparse.Namespace) -> int:
 
 def _of_skills(args: argparse.Namespace, config: TrainConfig) -> int:
     """Print the most that verbs over a folder of skills ask, with one trial each."""
-    case = trigger.case_of(argparse.Namespace(skill=args.skills, among=None, requests=[], list_as="claude-code"))
-    suites = [suite_of(folder) for folder in folders_in(args.skills)]
+    folders = folders_in(args.skills)
+    try:
+        case = trigger.case_of(argparse.Namespace(skill=args.skills, among=None, requests=[], list_as="claude-code"))
+    except InputError as error:  # the other verbs may do
+        if not folders:
+            raise
+        case, triggers = None, error.message
+    else:
+        triggers = trigger.bound(config, config.agent, len(case.requests))
+    suites = [suite_of(folder) for folder in folders]
     if any(not suite.problem for suite in suites):
         try:
             suites = watch(lambda given: acheck_suites(config, suites, **{**given, "offline": True}), args.command)
@@ -60,7 +68,7 @@ def _of_skills(args: argparse.Namespace, config: TrainConfig) -> int:
     if args.json:
         tasks = {suite.name: suite.tasks for suite in suites}
         problems = {suite.name: suite.problem for suite in suites if suite.problem}
-        output.json_result({"tasks": tasks, "problems": problems, "requests": len(case.requests)})
+        output.json_result({"tasks": tasks, "problems": problems, "requests": len(case.requests) if case else 0})
         return 0
     if suites:
         output.line(f"evaluate, recheck  {bound(config, suites)}")
@@ -69,12 +77,13 @@ def _of_skills(args: argparse.Namespace, config: TrainConfig) -> int:
         pruned = sum(most_of_prune(suite.tasks) for suite in suites)
         output.line(f"prune              at most {pruned:,} attempts, as a rule ten for each block")
         output.lines(f"  {suite.name}: {suite.problem}" for suite in suites if suite.problem)
-    output.line(f"trigger            {trigger.bound(config, config.agent, len(case.requests))}")
-    try:
-        said = watch(lambda given: trigger.training_bound(config, case), args.command)
-    except InputError as error:
-        said = error.message
-    output.line(f"trigger --train    {said}")
+    output.line(f"trigger            {triggers}")
+    if case:
+        try:
+            said = watch(lambda given: trigger.training_bound(config, case), args.command)
+        except InputError as error:
+            said = error.message
+        output.line(f"trigger --train    {said}")
     drafts, tried = most_calls(_DRAFTED)
     output.line(
         f"init --make-tasks  {_DRAFTED} for a skill: at most {drafts} questions and {tried} to try the criteria"

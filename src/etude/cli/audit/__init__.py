@@ -61,7 +61,9 @@ def _lines(result: Audit) -> Iterator[str]:
         if found:
             yield ""
             yield f"{title} ({counted(len(found), 'task')})"
-            yield from (f"  {row}" for row in text_lines([(each.task, each.what) for each in found[:_SHOWN]]))
+            yield from (
+                f"  {row}" for row in text_lines([(each.task, each.what, each.asked) for each in found[:_SHOWN]])
+            )
             if len(found) > _SHOWN:
                 yield f"  and {len(found) - _SHOWN} more, in the file"
             yield f"  -> {cure}"

@@ -13,7 +13,7 @@ from etude.errors import EtudeError, SkillError, StopRun
 from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
 from etude.measure.audit.unseen import MOST, Tried, unseen
 from etude.measure.audit.versions import VERSIONS, sentences, versions_of
-from etude.records import Evaluation, Record, Score, Skill, Split, Task, Trajectory, digest, role_of
+from etude.records import Evaluation, Record, Score, Skill, Split, Task, Trajectory, brief, digest, role_of
 from etude.run_log import counted
 from etude.skill import Document
 from etude.skill.blocks import parts_of
@@ -45,6 +45,8 @@ FAULTS: Mapping[Kind, tuple[str, str]] = {
 """What may be wrong with a task, and the cure; a task has the first that is found."""
 AGAIN = 2
 """Times that each different answer of the first attempts is scored again."""
+_ASKED = 50
+"""Characters of a task that a finding shows: ids are often made, and stand in no file."""
 _FEWEST, _SHARE = 4, 0.75
 """Words of a sentence of the skill that few tasks have, and the share of them in one sentence of a task that gives it
 away."""
@@ -63,6 +65,7 @@ class TaskFault(Record):
 
     kind: Kind
     task: str
+    asked: str
     what: str
     """As it was seen."""
     cure: str
@@ -280,7 +283,8 @@ class Auditing:
             for task in self.tasks:
                 if task.id in whys and task.id not in named:
                     named.add(task.id)
-                    yield TaskFault(kind=kind, task=task.id, what=whys[task.id], cure=FAULTS[kind][1])
+                    asked = brief(task.input, _ASKED)
+                    yield TaskFault(kind=kind, task=task.id, asked=asked, what=whys[task.id], cure=FAULTS[kind][1])
 
     def _told(self) -> Iterator[tuple[str, str]]:
         """Tasks that pass without the skill, and that they have a sentence of it."""
