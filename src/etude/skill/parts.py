@@ -16,7 +16,11 @@ from etude.skill.markers import FILES, path_fault, pretends
 MOST_FILES = 24
 MOST_CHARS = 20_000
 """Of one file."""
-TRAINABLE = f"what is trained is UTF-8 with LF line ends, of at most {MOST_CHARS:,} characters, without marker lines"
+FOLDERS = ("references/", "scripts/")
+TRAINABLE = (
+    "what is trained has a name of letters, digits, '.', '_' and '-', and is UTF-8 with LF line ends, of at most "
+    f"{MOST_CHARS:,} characters, without marker lines"
+)
 
 
 def gathered(skill: Skill) -> Skill:
