@@ -279,6 +279,15 @@ def test_suites_of_a_folder_are_audited_in_one_table(skills: None, capsys: Captu
     assert main(["audit", "skills", "--label", "3"]) == 2
 
 
+def test_where_the_settings_keep_all_skills_from_being_measured_the_hint_is_about_them(
+    skills: None, capsys: Captured
+) -> None:
+    assert main(["recheck", "skills", "--target", "m2"]) == 2
+    said = capsys.readouterr().err
+    assert "error: no skill can be measured: model 'm2' names no known provider; " in said
+    assert "hint: name its provider, too" in said
+
+
 def test_a_plan_knows_what_a_folder_may_ask(skills: None, capsys: Captured) -> None:
     Path("skills", "b-bare", "evals", "evals.json").write_text("{")  # a neighbour that is passed over by triggers
     assert main(["plan", "--skills", "skills", "--json"]) == 0

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     coming = upcoming(config)
     plan = watch(lambda given: aplan(coming, measure=args.measure, **given), args.command)
     if args.json:
-        output.json_result(plan.model_dump(mode="json"))
+        output.json_result(plan)
         return 0
     if plan.simulated:
         output.line(_SIMULATED, output.LOUD)
@@ -49,15 +49,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _of_skills(args: argparse.Namespace, config: TrainConfig) -> int:
     """Print the most that verbs over a folder of skills ask, with one trial each."""
-    folders = folders_in(args.skills)
+    folders, unasked = folders_in(args.skills), ""
     try:
         case = trigger.case_of(argparse.Namespace(skill=args.skills, among=None, requests=[], list_as="claude-code"))
     except InputError as error:  # the other verbs may do
         if not folders:
             raise
-        case, triggers = None, error.message
-    else:
-        triggers = trigger.bound(config, config.agent, len(case.requests))
+        case, unasked = None, error.message
     suites = [suite_of(folder) for folder in folders]
     if any(not suite.problem for suite in suites):
         try:
@@ -77,7 +75,8 @@ def _of_skills(args: argparse.Namespace, config: TrainConfig) -> int:
         pruned = sum(most_of_prune(suite.tasks) for suite in suites)
         output.line(f"prune              at most {pruned:,} attempts, as a rule ten for each block")
         output.lines(f"  {suite.name}: {suite.problem}" for suite in suites if suite.problem)
-    output.line(f"trigger            {triggers}")
+    asked = trigger.bound(config, config.agent, len(case.requests)) if case else unasked
+    output.line(f"trigger            {asked}")
     if case:
         try:
             said = watch(lambda given: trigger.training_bound(config, case), args.command)

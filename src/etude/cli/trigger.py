@@ -60,8 +60,7 @@ def run(args: argparse.Namespace) -> int:
         return await ameasure_triggers(config, case.requests, case.shelf, by, args.trials, **given)
 
     result = watch(work, args.command)
-    found = result.model_dump(mode="json")
-    output.measured(found, _lines(result), as_json=args.json, simulated=result.simulated)
+    output.measured(result, _lines(result), as_json=args.json, simulated=result.simulated)
     return 0
 
 

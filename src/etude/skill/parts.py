@@ -18,8 +18,7 @@ MOST_CHARS = 20_000
 """Of one file."""
 FOLDERS = ("references/", "scripts/")
 TRAINABLE = (
-    "what is trained has a name of letters, digits, '.', '_' and '-', and is UTF-8 with LF line ends, of at most "
-    f"{MOST_CHARS:,} characters, without marker lines"
+    f"what is trained is UTF-8 with LF line ends, a plain name, at most {MOST_CHARS:,} characters, no marker lines"
 )
 
 

@@ -41,8 +41,7 @@ def run(args: argparse.Namespace) -> int:
         return await aaudit_skill(config, args.split, **given)
 
     result = watch(work, args.command)
-    found = result.model_dump(mode="json")
-    output.measured(found, _lines(result), as_json=args.json, simulated=result.simulated)
+    output.measured(result, _lines(result), as_json=args.json, simulated=result.simulated)
     if args.label:
         label(result, Path(config.run.folder), args.label)
     return 0

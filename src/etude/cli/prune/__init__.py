@@ -34,8 +34,7 @@ def run(args: argparse.Namespace) -> int:
         return await aprune_skill(config, allow_loss=args.allow_loss, code=args.code, **given)
 
     result = watch(work, args.command)
-    found = result.model_dump(mode="json")
-    output.measured(found, _lines(result), as_json=args.json, simulated=result.simulated)
+    output.measured(result, _lines(result), as_json=args.json, simulated=result.simulated)
     return 0
 
 
@@ -54,9 +53,7 @@ def _lines(result: Pruned) -> Iterator[str]:
     if result.files:
         yield f"stay        {counted(result.files, 'file')} of the skill: files are not tested"
     yield f"tasks       {result.witnesses} pass with the whole skill" + _named("; these never did: ", result.blind)
-    for what, names in (("lost", result.lost), ("too noisy", result.noisy)):
-        if names:
-            yield _named(f"{what:<12}", names)
+    yield from filter(None, (_named("lost        ", result.lost), _named("too noisy   ", result.noisy)))
     worse = result.verdict == "do not ship"
     if gone or worse:
         yield f"change      {result.change.shown_change} in mean score, an attempt each at {result.change.n} tasks"

@@ -45,8 +45,6 @@ FAULTS: Mapping[Kind, tuple[str, str]] = {
 """What may be wrong with a task, and the cure; a task has the first that is found."""
 AGAIN = 2
 """Times that each different answer of the first attempts is scored again."""
-_ASKED = 50
-"""Characters of a task that a finding shows: ids are often made, and stand in no file."""
 _FEWEST, _SHARE = 4, 0.75
 """Words of a sentence of the skill that few tasks have, and the share of them in one sentence of a task that gives it
 away."""
@@ -65,7 +63,7 @@ class TaskFault(Record):
 
     kind: Kind
     task: str
-    asked: str
+    asked: str  # ids are often made, and stand in no file
     what: str
     """As it was seen."""
     cure: str
@@ -283,7 +281,7 @@ class Auditing:
             for task in self.tasks:
                 if task.id in whys and task.id not in named:
                     named.add(task.id)
-                    asked = brief(task.input, _ASKED)
+                    asked = brief(task.input)
                     yield TaskFault(kind=kind, task=task.id, asked=asked, what=whys[task.id], cure=FAULTS[kind][1])
 
     def _told(self) -> Iterator[tuple[str, str]]:
