@@ -124,10 +124,12 @@ def test_the_command_says_what_it_may_take_and_where_the_description_is(
     (row,) = found["described"]
     assert (row["published"], row["description"], found["name"]) == (PUBLISHED, PUBLISHED, "trigger-bake")
     assert Path(row["file"]).read_text() == (tmp_path / "skills" / "bake" / "SKILL.md").read_text()
+    (tmp_path / "etude.yaml").write_text("train: {epochs: 1}\njudge: {model: 'simulated:judge'}\n")
     assert main(["plan", "--skills", "skills"]) == 0
     (said,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("trigger --train"))
     attempts, called = re.findall(r"([\d,]+) (?:attempts and|of the target)", said)
-    assert attempts == called  # a chat model is called once for each
+    assert attempts == called  # a chat model is called once for each, and a judge never
+    assert "of the judge" not in said
     # A folder is one document; a skill that cannot be read is passed over.
     (tmp_path / "skills" / "broken").mkdir()
     (tmp_path / "skills" / "broken" / "SKILL.md").write_text("---\nname: [\n---\n")
