@@ -187,7 +187,7 @@ def skills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write("a-plain", "- Count.", json.dumps(rows))
     write("b-bare", "- Count.", None)
     write("c-broken", "- Count.", "{")
-    write("d-empty", "", json.dumps(rows))
+    write("d-empty", "# Only\n\n## headings", json.dumps(rows))
     write("e-judged", "- Be short.", json.dumps(judged))
     write("f-other", "- Count down.", json.dumps(rows))
     write("g-trained", "- Count up.", json.dumps(rows))
@@ -275,6 +275,7 @@ def test_suites_of_a_folder_are_audited_in_one_table(skills: None, capsys: Captu
     assert ["a-plain", "6", "0", "0", "0", "0", "6"] in [line.split() for line in out.splitlines()]
     assert "calls     0 sent" in out
     assert "b-bare: it has no evals/evals.json" in out
+    assert "d-empty: the skill is empty, or has headings only" in out
     assert "at most 10% of those that are named as passes or fails, over the whole table (Benjamini-Hochberg)" in out
     assert main(["audit", "skills", "--label", "3"]) == 2
 

@@ -198,7 +198,8 @@ def _lines(result: Triggers) -> Iterator[str]:
     yield f"judge    {result.judge}; {asked}"
     yield f"list     as {result.listing}: {result.listed} of {result.of} skills with a description"
     yield ""
-    yield from text_lines([_COLUMNS, *map(_row, result.skills), *_total(result)])
+    total = [("all", *_cells(result.opened), *_cells(result.quiet), "")] if len(result.skills) > 1 else []
+    yield from text_lines([_COLUMNS, *map(_row, result.skills), *total])
     yield ""
     yield f"opened where they should not be: {counted(result.false_openings, 'time')}"
     if result.voids:
@@ -215,12 +216,6 @@ def _lines(result: Triggers) -> Iterator[str]:
 def _row(row: SkillTriggers) -> tuple[str, ...]:
     others = [f"{name or 'none'} {count}" for name, count in list(row.instead.items())[:_SHOWN]]
     return row.skill, *_cells(row.opened), *_cells(row.quiet), ", ".join(others)
-
-
-def _total(result: Triggers) -> list[tuple[str, ...]]:
-    if len(result.skills) < 2:
-        return []
-    return [("all", *_cells(result.opened), *_cells(result.quiet), "")]
 
 
 def _cells(share: Interval | None) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from etude.measure.audit.versions import VERSIONS, sentences, versions_of
 from etude.records import Evaluation, Record, Score, Skill, Split, Task, Trajectory, brief, digest, role_of
 from etude.run_log import counted
 from etude.skill import Document
-from etude.skill.blocks import parts_of
+from etude.skill.blocks import is_hollow
 from etude.stages.evaluation import FRESH, evaluate
 from etude.stages.shared.contest import ERROR
 from etude.stages.shared.nearest import common_words
@@ -123,7 +123,7 @@ async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpac
     """
     config = config.model_copy(update={"test": config.test.model_copy(update={"trials": 1, "enabled": False})})
     async with open_workbench(config, given, claim=False) as bench:
-        if all(part.kind == "heading" for part in parts_of(Document.parse(bench.skill.text).body)):
+        if is_hollow(bench.skill.text):
             raise SkillError("the skill is empty, or has headings only", hint="give the skill that the suite is for")
         openings = await open_test(bench, [bench.skill]) if split in ("test", "all") else 0
         every = [task for some in bench.tasks.values() for task in some]
