@@ -171,6 +171,7 @@ async def test_each_fault_is_named_with_its_task_and_a_second_call_pays_nothing(
     assert named == {"judged": "judge", "lax": "empty", "checked": "told", "easy": "passes", "hopeless": "fails"}
     shown = {each.kind: each.what for each in found.findings}
     assert shown["fails"] == "0 of 10 attempts passed"
+    assert found.findings[-1].asked == "'Task hopeless.'"
     assert shown["told"] == "it says 'Mark negative results with a star.'"
     assert found.passed == {"skill": 5, "none": 2, "headings": 2, "opposite": 1}
     most, scored = most_of_audit(len(TASKS))
@@ -251,6 +252,8 @@ async def test_what_a_person_says_of_answers_is_told_with_every_score_of_that_ju
         # Of ten answers the judge passed nine: a label of those stands for nine times as many answers.
         ("yy " * 9 + "yn " + "nn " * 9 + "ny ", (90, 10), (0.9 - 0.756) / (1 - 0.756)),
         ("yy yn", (9, 1), None),
+        ("nn nn nn nn ny", (0, 40), None),  # chance alone agrees as often as a judge that fails all
+        ("yy " * 9 + "yn", (0, 0), None),
     ],
 )
 def test_kappa_is_the_agreement_beyond_chance(pairs: str, answers: tuple[int, int], kappa: float | None) -> None:

@@ -23,9 +23,8 @@ from etude.prompts import Prompts, prompt_names
 from etude.protocols import Agent, Ask, ChatModel, Environment, Recipe
 from etude.records import SPLITS, ChatRequest, Message, Record, Reply, Skill, Task, Trajectory, as_text
 from etude.registry import find
-from etude.skill import Document
 from etude.skill.folder import to_open
-from etude.skill.parts import TRAINABLE
+from etude.skill.parts import FOLDERS, TRAINABLE
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
@@ -106,7 +105,8 @@ def unopened(config: TrainConfig, skill: Skill) -> dict[str, str]:
     if blind and beside:
         text = f"the skill has {beside}, and agent {blind[0]!r} shows only its text"
         found[text] = "set agent.name: tools, or an agent program"
-    if kept := ", ".join(part.path for part in Document.parse(skill.text).files if part.says == "kept"):
+    kept = ", ".join(path for path in skill.files if path.startswith(FOLDERS))
+    if kept and config.skill.files:  # those that are trained are in the text
         found[f"skill.files leaves {kept} as it is"] = TRAINABLE
     return found
 

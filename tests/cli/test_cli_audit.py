@@ -19,13 +19,16 @@ def test_findings_are_one_page_and_a_second_call_pays_nothing(demo_project: Path
     assert re.fullmatch(r"suite     12 tasks of val split, \d+ attempts of simulated:target", suite)
     versions = r"skill \d+, none \d+, headings \d+, opposite \d+"
     assert re.fullmatch(rf"passed    {versions}, of 12 \(first attempts\)", passed)
-    assert "all versions look alike on" in shown.err
+    assert "12 tasks: at most 120 attempts" in shown.err.partition("all versions look alike on")[0]
     assert main([*WORDS, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["calls_sent"], found["judged"]) == (0, 12)
     assert findings == f"findings  {len(found['findings'])} tasks of 12".replace(" 1 tasks", " 1 task")
     for each in found["findings"]:
-        assert any(line.startswith(f"  {each['task']}") and line.endswith(each["what"]) for line in rest)
+        assert any(
+            line.startswith(f"  {each['task']}") and line.endswith(f"{each['what']}  {each['asked']}")
+            for line in rest
+        )
         assert f"  -> {each['cure']}" in rest
     assert json.loads(Path(found["file"]).read_text())["findings"] == found["findings"]
 

@@ -5,6 +5,7 @@ import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from etude import ListEnvironment, Skill, Task
 from etude.cli.main import main
 from etude.config import make_config
 from etude.errors import InputError, SkillError, StopRun
-from etude.measure.pruning.prune import Pruned, aprune_skill
+from etude.measure.pruning.prune import WHOLE, Pruned, aprune_skill
 from etude.measure.pruning.sieve import Sieve
 from etude.records import ChatRequest
 from etude.simulation import make_tasks
@@ -197,6 +198,35 @@ def test_a_budget_stops_it_and_nothing_is_paid_twice(tmp_path: Path) -> None:
     assert result.blocks == expected.blocks
     third = target()
     assert prune(tmp_path / "cut", model=third).calls_sent == len(third.requests) == 0
+
+
+def test_where_nothing_goes_nothing_is_compared_and_few_tasks_are_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "forms.md").write_text(TEXT)
+    rows = [json.dumps({"id": f"t{n}", "input": f"form {n}", "gold": f"nowhere {n}"}) for n in range(80)]
+    (tmp_path / "tasks.jsonl").write_text("\n".join(rows))
+    (tmp_path / "etude.yaml").write_text(
+        "target: {model: 'simulated:target'}\nenv: {path: tasks.jsonl, ratio: [1, 1, 0]}\n"
+    )
+    assert main(["prune", "forms.md"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (tasks,) = (line for line in lines if line.startswith("tasks"))
+    assert tasks.startswith("tasks       0 pass with the whole skill; these never did: t")
+    assert tasks.endswith(" and 50 more, in prune.json")
+    assert not any(line.startswith("change") for line in lines)
+    assert f"attempts    {80 * WHOLE}, calls sent {80 * WHOLE}" in lines
+
+
+def test_what_it_takes_as_a_rule_is_no_more_than_the_most(tmp_path: Path) -> None:
+    said: list[Any] = []
+    text = "".join(f"- Mind line number {number}.\n" for number in range(100))
+    sink = SimpleNamespace(emit=said.append, close=lambda: None)
+    with pytest.raises(StopRun):
+        prune(tmp_path, text, settings={"limits": {"calls": 1}}, sinks=[sink])
+    (plan,) = (each.text for each in said if each.kind == "notice" and "blocks are tested" in each.text)
+    assert "some 664 attempts where half of them are needed, at most 664;" in plan
 
 
 @pytest.mark.parametrize(

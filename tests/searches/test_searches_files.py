@@ -141,16 +141,20 @@ def test_files_that_copy_answers_are_left_out(tmp_path) -> None:
 
 
 def test_files_that_a_skill_brings_stay_as_they_are_where_nothing_changes_them(tmp_path) -> None:
-    """One can be run, and one cannot stand in the text that is trained, which is said."""
+    """One can be run, and two cannot stand in the text that is trained, which is said."""
     script = File(data=SCRIPT.replace("7919", "7901").encode(), executable=True)
     files = {"scripts/check.py": script, "references/old.md": File(data=b"a\r\n")}
+    files |= {"references/ä b.md": File(data=b"a\n"), "assets/a b.txt": File(data=b"a\n")}
     skill = Skill(name="parcels", text=f"{BODY}\n{RUN_IT}\n", files=files)
     summary, _ = train(tmp_path, skill=skill, train={"epochs": 1})
     assert summary.test_gain is not None
     assert summary.test_gain.mean > 0
     best = load_skill(next((tmp_path / "run/best").glob("*")))
     assert files.items() <= best.files.items()
-    assert "skill.files leaves references/old.md as it is" in (tmp_path / "run/events.jsonl").read_text()
+    assert (
+        "skill.files leaves references/old.md, references/ä b.md as it is"
+        in (tmp_path / "run/events.jsonl").read_text()
+    )
 
 
 def test_a_line_of_a_script_is_mended(tmp_path) -> None:

@@ -187,7 +187,7 @@ def skills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write("a-plain", "- Count.", json.dumps(rows))
     write("b-bare", "- Count.", None)
     write("c-broken", "- Count.", "{")
-    write("d-empty", "", json.dumps(rows))
+    write("d-empty", "# Only\n\n## headings", json.dumps(rows))
     write("e-judged", "- Be short.", json.dumps(judged))
     write("f-other", "- Count down.", json.dumps(rows))
     write("g-trained", "- Count up.", json.dumps(rows))
@@ -275,8 +275,18 @@ def test_suites_of_a_folder_are_audited_in_one_table(skills: None, capsys: Captu
     assert ["a-plain", "6", "0", "0", "0", "0", "6"] in [line.split() for line in out.splitlines()]
     assert "calls     0 sent" in out
     assert "b-bare: it has no evals/evals.json" in out
+    assert "d-empty: the skill is empty, or has headings only" in out
     assert "at most 10% of those that are named as passes or fails, over the whole table (Benjamini-Hochberg)" in out
     assert main(["audit", "skills", "--label", "3"]) == 2
+
+
+def test_where_the_settings_keep_all_skills_from_being_measured_the_hint_is_about_them(
+    skills: None, capsys: Captured
+) -> None:
+    assert main(["recheck", "skills", "--target", "m2"]) == 2
+    said = capsys.readouterr().err
+    assert "error: no skill can be measured: model 'm2' names no known provider; " in said
+    assert "hint: name its provider, too" in said
 
 
 def test_a_plan_knows_what_a_folder_may_ask(skills: None, capsys: Captured) -> None:
@@ -294,6 +304,14 @@ def test_a_plan_knows_what_a_folder_may_ask(skills: None, capsys: Captured) -> N
     assert "trigger            at most 29 calls of simulated:target" in out
     assert [out.count(f"\n{verb} at most ") for verb in ("prune             ", "trigger --train   ")] == [1, 1]
     assert "init --make-tasks  20 for a skill: at most 6 questions and 60 to try the criteria" in out
+    write("h-twin", "- Count.", None)
+    text = Path("skills", "h-twin", "SKILL.md").read_text()
+    Path("skills", "h-twin", "SKILL.md").write_text(text.replace("h-twin", "a-plain"))
+    assert main(["plan", "--skills", "skills"]) == 0  # only triggers need names of their own
+    out = capsys.readouterr().out
+    assert "audit              at most 120 attempts" in out
+    assert "\ntrigger            two skills in 'skills' are called 'a-plain'" in out
+    assert "trigger --train" not in out
     assert not Path("runs").exists()
 
 

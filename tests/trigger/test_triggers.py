@@ -13,7 +13,7 @@ import pytest
 from etude.agents.program import ProgramAgent
 from etude.agents.verdict import LATE, ProgramFailed
 from etude.cli.main import main
-from etude.cli.scaffold.requests import askable, of_skills
+from etude.cli.scaffold.requests import askable, of_files, of_skills
 from etude.config import make_config
 from etude.config.sections import AgentSection
 from etude.errors import ConfigError, StopRun, TransientError
@@ -258,6 +258,40 @@ def test_the_command_prints_a_table_and_the_same_as_json(
     assert found["of"] == 3
 
 
+def test_a_file_of_requests_need_not_name_the_skill_that_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder_of_skills(tmp_path / "skills").parent)
+    rows = [
+        ("Swim far", "true", ""),
+        ("Sell a boat", "FALSE", ""),
+        ("Swim or sew", "", "sew"),
+        ("Dive", "yes", "none"),
+    ]
+    lines = [",".join(row) for row in (("query", "Should Trigger", "expected skill"), *rows)]
+    Path("asked.csv").write_text("\n".join(lines) + "\n")
+    assert [(one.needs, one.quiet) for one in of_files(["asked.csv"], "swim")] == [
+        (("swim",), ""),
+        ((), "swim"),
+        (("sew",), ""),
+        (("swim",), ""),
+    ]
+    assert main(["trigger", "skills/swim", "--lexical", "--requests", "asked.csv", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["skills"]
+    assert (row["opened"]["n"], row["quiet"]["n"]) == (2, 4)  # with those of neighbours, which share no word with it
+    assert main(["trigger", "skills", "--lexical", "--requests", "asked.csv"]) == 2
+    assert "it does not say which skill it needs" in capsys.readouterr().err
+
+
+def test_a_skill_without_a_description_is_not_said_to_lack_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder_of_skills(tmp_path / "skills").parent)
+    Path("skills", "bake", "SKILL.md").write_text("---\nname: bake\n---\n")
+    assert main(["trigger", "skills", "--lexical"]) == 0
+    assert "hidden   bake: they have no description, or the list has no room for it" in capsys.readouterr().out
+
+
 def test_a_neighbour_that_cannot_be_read_is_named_and_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -306,6 +340,8 @@ def test_a_program_that_ran_out_of_time_before_it_opened_a_skill_has_no_score(
     [
         ("nowhere --lexical", "skill 'nowhere' does not exist"),
         (". --lexical", "is no skill and holds none"),
+        ("broken --lexical", "'broken/bake/SKILL.md' cannot be read"),
+        ("skills/swim --lexical --requests odd.jsonl", "odd.jsonl:2: should_trigger = 'off' says neither"),
         ("twins --lexical", "two skills in 'twins' are called 'bake': 'one' and 'two'"),
         ("skills/swim --lexical --among skills/swim", "holds no skill folders"),
         ("skills/swim --lexical --requests none.jsonl", "none.jsonl"),
@@ -320,7 +356,12 @@ def test_what_cannot_be_measured_is_said_before_anything_is_asked(
     folder_of_skills(tmp_path / "skills")
     for name in ("one", "two"):
         shutil.copytree(tmp_path / "skills" / "bake", tmp_path / "twins" / name)
+    (tmp_path / "broken" / "bake").mkdir(parents=True)
+    (tmp_path / "broken" / "bake" / "SKILL.md").write_text("---\nname: bake\n")
     (tmp_path / "bad.jsonl").write_text('{"prompt": "Swim"}\n')
+    (tmp_path / "odd.jsonl").write_text(
+        '{"prompt": "a", "should_trigger": true}\n{"prompt": "b", "should_trigger": "off"}\n'
+    )
     monkeypatch.chdir(tmp_path)
     assert main(["trigger", *words.split()]) == 2
     assert said in capsys.readouterr().err

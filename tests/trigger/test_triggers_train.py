@@ -1,6 +1,7 @@
 """Descriptions are trained by the search that trains skills, and by nothing else."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -116,11 +117,19 @@ def test_the_command_says_what_it_may_take_and_where_the_description_is(
     monkeypatch.chdir(tmp_path)
     assert main(["trigger", "skills/bake", "--lexical", "--list-as", "whole", "--train", "--json"]) == 0
     out, err = capsys.readouterr()
-    assert "at most " in err
+    assert re.search(
+        r"at most [\d,]+ attempts and calls: 0 of the target, \d+ of the optimizer; as a rule \d+ to", err
+    )
     found = json.loads(out)
     (row,) = found["described"]
     assert (row["published"], row["description"], found["name"]) == (PUBLISHED, PUBLISHED, "trigger-bake")
     assert Path(row["file"]).read_text() == (tmp_path / "skills" / "bake" / "SKILL.md").read_text()
+    (tmp_path / "etude.yaml").write_text("train: {epochs: 1}\njudge: {model: 'simulated:judge'}\n")
+    assert main(["plan", "--skills", "skills"]) == 0
+    (said,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("trigger --train"))
+    attempts, called = re.findall(r"([\d,]+) (?:attempts and|of the target)", said)
+    assert attempts == called  # a chat model is called once for each, and a judge never
+    assert "of the judge" not in said
     # A folder is one document; a skill that cannot be read is passed over.
     (tmp_path / "skills" / "broken").mkdir()
     (tmp_path / "skills" / "broken" / "SKILL.md").write_text("---\nname: [\n---\n")

@@ -27,7 +27,6 @@ from etude.cli.scaffold.tasks import Data, drafted_data, read_data
 from etude.cli.terminal import output
 from etude.cli.trust import trusted
 from etude.cli.watch import watch
-from etude.comparison import delivers
 from etude.config import load_config
 from etude.errors import DataError, SkillError
 from etude.programs.project_paths import agent_of
@@ -35,6 +34,7 @@ from etude.readable import counted
 from etude.records import Skill
 from etude.registry import BUILT_IN
 from etude.skill import load_skill
+from etude.skill.blocks import is_hollow
 from etude.skill.folder import DOCUMENT, EVALS, evals_of, place_of, to_open
 from etude.sleep.state import Surroundings
 from etude.workbench import Given
@@ -115,8 +115,8 @@ def _check_drafts(args: argparse.Namespace, skill: Skill | None) -> None:
         raise UsageError("--make-tasks drafts tasks from a skill", hint="name it, as in --skill DIR --make-tasks 20")
     if given:
         raise UsageError(f"--make-tasks makes the data, and {given[0]} was given", hint="leave one of them out")
-    if not delivers(skill):
-        text = f"skill {args.skill!r} is empty: no task can be drafted from it"
+    if is_hollow(skill.text):
+        text = f"skill {args.skill!r} is empty, or has headings only: no task can be drafted from it"
         raise SkillError(text, hint="write what it is for, and how it is done")
 
 

@@ -23,9 +23,6 @@ from etude.readable import counted, duration, money, short
 _SIMULATED = "SIMULATED MODELS: tokens, money and time say nothing about a real model."
 _UNKNOWN = "unknown"
 _SHOWN = 5
-_USUAL = (3, 30)
-"""Attempts of the default search for each training and validation task in simulated worlds of 7 to 300 of them, noisy
-ones too: those of many tasks took the fewest. The upper bound is what no run comes near."""
 _DRAFTED = 20
 """Tasks that one would have drafted for a skill."""
 
@@ -38,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     coming = upcoming(config)
     plan = watch(lambda given: aplan(coming, measure=args.measure, **given), args.command)
     if args.json:
-        output.json_result(plan.model_dump(mode="json"))
+        output.json_result(plan)
         return 0
     if plan.simulated:
         output.line(_SIMULATED, output.LOUD)
@@ -52,8 +49,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _of_skills(args: argparse.Namespace, config: TrainConfig) -> int:
     """Print the most that verbs over a folder of skills ask, with one trial each."""
-    case = trigger.case_of(argparse.Namespace(skill=args.skills, among=None, requests=[], list_as="claude-code"))
-    suites = [suite_of(folder) for folder in folders_in(args.skills)]
+    folders, unasked = folders_in(args.skills), ""
+    try:
+        case = trigger.case_of(argparse.Namespace(skill=args.skills, among=None, requests=[], list_as="claude-code"))
+    except InputError as error:  # the other verbs may do
+        if not folders:
+            raise
+        case, unasked = None, error.message
+    suites = [suite_of(folder) for folder in folders]
     if any(not suite.problem for suite in suites):
         try:
             suites = watch(lambda given: acheck_suites(config, suites, **{**given, "offline": True}), args.command)
@@ -63,7 +66,7 @@ def _of_skills(args: argparse.Namespace, config: TrainConfig) -> int:
     if args.json:
         tasks = {suite.name: suite.tasks for suite in suites}
         problems = {suite.name: suite.problem for suite in suites if suite.problem}
-        output.json_result({"tasks": tasks, "problems": problems, "requests": len(case.requests)})
+        output.json_result({"tasks": tasks, "problems": problems, "requests": len(case.requests) if case else 0})
         return 0
     if suites:
         output.line(f"evaluate, recheck  {bound(config, suites)}")
@@ -72,12 +75,14 @@ def _of_skills(args: argparse.Namespace, config: TrainConfig) -> int:
         pruned = sum(most_of_prune(suite.tasks) for suite in suites)
         output.line(f"prune              at most {pruned:,} attempts, as a rule ten for each block")
         output.lines(f"  {suite.name}: {suite.problem}" for suite in suites if suite.problem)
-    output.line(f"trigger            {trigger.bound(config, config.agent, len(case.requests))}")
-    try:
-        said = watch(lambda given: trigger.training_bound(config, case), args.command)
-    except InputError as error:
-        said = error.message
-    output.line(f"trigger --train    {said}")
+    asked = trigger.bound(config, config.agent, len(case.requests)) if case else unasked
+    output.line(f"trigger            {asked}")
+    if case:
+        try:
+            said = watch(lambda given: trigger.training_bound(config, case), args.command)
+        except InputError as error:
+            said = error.message
+        output.line(f"trigger --train    {said}")
     drafts, tried = most_calls(_DRAFTED)
     output.line(
         f"init --make-tasks  {_DRAFTED} for a skill: at most {drafts} questions and {tried} to try the criteria"
@@ -91,9 +96,8 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     yield f"run {plan.name!r}: policy {plan.forecast.policy}, {counted(plan.epochs, 'epoch')}; {sizes} tasks"
     yield ""
     yield from _forecast(plan.forecast)
-    if plan.forecast.policy == "evidence":
-        few, many = (each * (plan.tasks["train"] + plan.tasks["val"]) for each in _USUAL)
-        yield f"as a rule {few:,} to {many:,} attempts, as simulated runs took; limits.calls caps them"
+    if plan.usual:
+        yield plan.usual
     attempts, asked = plan.audit
     judge = f" and {asked:,} questions to the judge" if asked else ""
     yield f"`etude audit` of a skill on all tasks takes at most {attempts:,} attempts{judge}"

@@ -60,8 +60,7 @@ def run(args: argparse.Namespace) -> int:
         return await ameasure_triggers(config, case.requests, case.shelf, by, args.trials, **given)
 
     result = watch(work, args.command)
-    found = result.model_dump(mode="json")
-    output.measured(found, _lines(result), as_json=args.json, simulated=result.simulated)
+    output.measured(result, _lines(result), as_json=args.json, simulated=result.simulated)
     return 0
 
 
@@ -110,10 +109,11 @@ async def training_bound(config: TrainConfig, case: Case) -> str:
 
 
 async def _most(config: TrainConfig, more: Given) -> str:
-    forecast = (await aplan(config, **more)).forecast
-    calls = {role: share.calls for role, share in forecast.roles.items()}
+    plan = await aplan(config, **more)
+    calls = {role: share.calls for role, share in plan.forecast.roles.items()}
     shown = ", ".join(f"{count:,} of the {role}" for role, count in calls.items() if count is not None)
-    return f"at most {forecast.attempts:,} attempts" + (f" and calls: {shown}" if shown else "")
+    most = f"at most {plan.forecast.attempts:,} attempts" + (f" and calls: {shown}" if shown else "")
+    return "; ".join(filter(None, (most, plan.usual)))
 
 
 def _described(case: Case) -> dict[str, Skill]:
@@ -143,11 +143,12 @@ def case_of(args: argparse.Namespace) -> Case:
         raise SkillError(f"--among {args.among!r} holds no skill folders", hint=f"each has a {DOCUMENT}")
     listed = {} if alone else read_catalogue(place, unread)
     if not alone and not listed:
+        why = "".join(f"; {problem}" for problem in dict.fromkeys(unread))
         raise SkillError(
-            f"{args.skill!r} is no skill and holds none", hint=f"each skill is a folder with a {DOCUMENT}"
+            f"{args.skill!r} is no skill and holds none{why}", hint=f"each skill is a folder with a {DOCUMENT}"
         )
     own, description = read_entry(place / DOCUMENT) if alone else ("", "")
-    found = [*(of_skills([place]) if alone else of_skills(skills_in(place), unread)), *of_files(args.requests)]
+    found = [*(of_skills([place]) if alone else of_skills(skills_in(place), unread)), *of_files(args.requests, own)]
     if alone:
         catalogue |= {own: description}
         if not description:
@@ -188,24 +189,26 @@ def bound(config: TrainConfig, by: AgentSection, attempts: int) -> str:
         return f"at most {attempts:,} attempts of {by.name}, with its own login: nobody counts its calls"
     steps = 1 if by.name == "chat" else chosen.get("max_steps", STEPS)
     each = "" if steps == 1 else f" in {attempts:,} attempts of {by.name}"
-    return f"at most {attempts * steps:,} calls of {config.target.model}{each}, without those that are known already"
+    calls = counted(attempts * steps, "call")
+    return f"at most {calls} of {config.target.model}{each}, without those that are known already"
 
 
 def _lines(result: Triggers) -> Iterator[str]:
-    asked = f"{result.requests} requests" + (f", {result.trials} trials each" if result.trials > 1 else "")
+    asked = counted(result.requests, "request") + (f", {result.trials} trials each" if result.trials > 1 else "")
     yield f"judge    {result.judge}; {asked}"
     yield f"list     as {result.listing}: {result.listed} of {result.of} skills with a description"
     yield ""
-    yield from text_lines([_COLUMNS, *map(_row, result.skills), *_total(result)])
+    total = [("all", *_cells(result.opened), *_cells(result.quiet), "")] if len(result.skills) > 1 else []
+    yield from text_lines([_COLUMNS, *map(_row, result.skills), *total])
     yield ""
-    yield f"opened where they should not be: {result.false_openings} times"
+    yield f"opened where they should not be: {counted(result.false_openings, 'time')}"
     if result.voids:
         yield f"errors   {result.voids} attempts errored; they are not counted"
     if result.unreadable:
         yield f"unread   {result.unreadable} replies name no skill of the list: they open none, and are never right"
     if hidden := [row.skill for row in result.skills if not row.listed]:
         more = f" and {len(hidden) - _SHOWN} more" if len(hidden) > _SHOWN else ""
-        yield f"hidden   {', '.join(hidden[:_SHOWN])}{more}: the list has no room for their descriptions"
+        yield f"hidden   {', '.join(hidden[:_SHOWN])}{more}: they have no description, or the list has no room for it"
     yield f"calls    {result.calls_sent} sent"
     yield f"file     {result.file}"
 
@@ -213,12 +216,6 @@ def _lines(result: Triggers) -> Iterator[str]:
 def _row(row: SkillTriggers) -> tuple[str, ...]:
     others = [f"{name or 'none'} {count}" for name, count in list(row.instead.items())[:_SHOWN]]
     return row.skill, *_cells(row.opened), *_cells(row.quiet), ", ".join(others)
-
-
-def _total(result: Triggers) -> list[tuple[str, ...]]:
-    if len(result.skills) < 2:
-        return []
-    return [("all", *_cells(result.opened), *_cells(result.quiet), "")]
 
 
 def _cells(share: Interval | None) -> tuple[str, ...]:

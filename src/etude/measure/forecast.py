@@ -61,7 +61,7 @@ def forecast_run(bench: Workbench, log: Log) -> Forecast:
     }
     if judged(bench):
         roles["judge"] = _share(bench, log, "judge", 0, attempts)
-    if _one_call(bench):
+    if _calls_each(bench):
         attempts = min(attempts, limits.calls or attempts)
     set_ones = limits.model_dump(include={"calls", "tokens", "usd", "minutes"}, exclude_none=True)
     return Forecast(policy=config.search.policy, attempts=attempts, least=least, roles=roles, limits=set_ones)
@@ -72,16 +72,16 @@ def judged(bench: Workbench) -> bool:
     return "judge" in bench.models and not bench.rollout.env.repeatable
 
 
-def _one_call(bench: Workbench) -> bool:
-    """Whether an attempt is one call."""
-    return bench.rollout.agent.name == "chat"
+def _calls_each(bench: Workbench) -> int | None:
+    """Calls of an attempt; None where they are one or more."""
+    return {"chat": 1, "listing": 1, "lexical": 0}.get(bench.rollout.agent.name)
 
 
 def _share(bench: Workbench, log: Log, role: Role, least: int, most: int) -> Share:
     """Of a role that is asked in so many attempts or calls."""
     limits, slots = bench.config.limits, bench.config.limits.concurrency
-    counted = role != "target" or _one_call(bench)
-    calls = min(most, limits.calls or most) if counted else limits.calls
+    each = _calls_each(bench) if role == "target" else 1
+    calls = limits.calls if each is None else min(each * most, limits.calls or each * most)
     used = _attempted(bench, log) if role == "target" else _asked(bench, log, role)
     if not used.made:
         return Share(calls=calls)

@@ -35,6 +35,9 @@ TRIALS = 2
 smaller improvement can be seen."""
 ASSUMED_NOISE = 0.2
 """Share of tasks whose outcome differs between two attempts under the same skill, when it was not measured."""
+_USUAL = (3, 30)
+"""Attempts of the default search for each training and validation task in simulated worlds of 7 to 300 of them, noisy
+ones too: those of many tasks took the fewest. The upper bound is what no run comes near."""
 _FULL = 0.8
 """Of `skill.max_tokens`: a skill that begins with more has little room for edits."""
 
@@ -99,6 +102,13 @@ class Plan(Record):
     headroom: Headroom | None
     """None when nothing is known yet: it takes attempts."""
     warnings: tuple[Advice, ...]
+
+    @property
+    def usual(self) -> str:
+        """What the default search takes of all these attempts; empty for another one."""
+        few, many = (each * (self.tasks["train"] + self.tasks["val"]) for each in _USUAL)
+        told = f"as a rule {few:,} to {many:,} attempts, as simulated runs took; limits.calls caps them"
+        return told if self.forecast.policy == "evidence" else ""
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{count} {split}" for split, count in self.tasks.items())

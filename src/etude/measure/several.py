@@ -87,7 +87,7 @@ class SkillTable(Record):
 async def acheck_suites(config: TrainConfig, suites: Sequence[Suite], **given: Unpack[Given]) -> list[Suite]:
     """Build whatever each suite needs, in a folder that is gone afterwards; nothing is sent. A suite that cannot be
     used gets its problem. Raises InputError: none of them can."""
-    checked: list[Suite] = []
+    checked, hint = list[Suite](), "`etude init --skill DIR` tries one skill"
     with TemporaryDirectory(prefix="etude-suites-") as folder:
         config = config.model_copy(update={"run": RunSection(folder=folder, name="check")})
         for suite in suites:
@@ -96,11 +96,11 @@ async def acheck_suites(config: TrainConfig, suites: Sequence[Suite], **given: U
                     async with opened(config, suite, 1, {**given, "sinks": ()}) as bench:
                         suite = suite._replace(tasks=len(bench.split("test")))
             except InputError as error:
-                suite = suite._replace(problem=error.message)
+                suite, hint = suite._replace(problem=error.message), error.hint  # often the settings are wrong
             checked.append(suite)
     if not any(suite.tasks for suite in checked):
         said = "; ".join(dict.fromkeys(suite.problem for suite in checked))
-        raise DataError(f"no skill can be measured: {said}", hint="`etude init --skill DIR` tries one skill")
+        raise DataError(f"no skill can be measured: {said}", hint=hint)
     return checked
 
 

@@ -71,6 +71,11 @@ def parts_of(text: str) -> Iterator[Part]:
         yield found
 
 
+def is_hollow(text: str) -> bool:
+    """Whether a skill has no text, or headings only. Raises SkillError: it cannot be read."""
+    return all(part.kind == "heading" for part in parts_of(Document.parse(text).body))
+
+
 def blocks_of(text: str) -> list[Block]:
     """All blocks of a skill that edits may touch, in their order. An item has what is indented below it, a table all
     of its rows. What `parts_of` leaves out, and headings, are in none. Raises SkillError: it cannot be read."""

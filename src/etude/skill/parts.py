@@ -16,7 +16,10 @@ from etude.skill.markers import FILES, path_fault, pretends
 MOST_FILES = 24
 MOST_CHARS = 20_000
 """Of one file."""
-TRAINABLE = f"what is trained is UTF-8 with LF line ends, of at most {MOST_CHARS:,} characters, without marker lines"
+FOLDERS = ("references/", "scripts/")
+TRAINABLE = (
+    f"what is trained is UTF-8 with LF line ends, a plain name, at most {MOST_CHARS:,} characters, no marker lines"
+)
 
 
 def gathered(skill: Skill) -> Skill:

@@ -47,19 +47,17 @@ class JudgeLabels(Record):
     def kappa(self) -> tuple[float, float, float] | None:
         """Cohen's kappa (1960, Educational and Psychological Measurement 20:1) over the answers of the audit: the
         share of the agreement beyond chance that is reached, with its 95% interval from those of both kinds (Zou and
-        Donner 2008, Statistics in Medicine 27:1693). None where chance alone agrees always, as where both say
-        `passes` every time, and where one kind of answer has no label."""
+        Donner 2008, Statistics in Medicine 27:1693). None without labels of answers that the judge passed, and of
+        others: chance alone agrees as often as a judge that says the same of all."""
         kinds = [[float(one.person) for one in self.labels if one.judge is passed] for passed in (True, False)]
         counts = self.answers if any(self.answers) else (len(kinds[0]), len(kinds[1]))
-        if any(count and not kind for count, kind in zip(counts, kinds, strict=True)) or not any(counts):
+        if not all(counts) or not all(kinds):
             return None
         share = counts[0] / sum(counts)
-        passed, failed = (mean_interval(kind or [0.0]) for kind in kinds)
+        passed, failed = map(mean_interval, kinds)
         value = _kappa(share, passed.mean, failed.mean)
-        if value is None:
-            return None
-        ends = (  # one without a kappa counts as what chance agrees on
-            _kappa(share, p, f) or 0.0
+        low1, low2, high1, high2 = (
+            _kappa(share, p, f) - value
             for p, f in (
                 (passed.low, failed.mean),
                 (passed.mean, failed.high),
@@ -67,7 +65,6 @@ class JudgeLabels(Record):
                 (passed.mean, failed.low),
             )
         )
-        low1, low2, high1, high2 = (one - value for one in ends)
         return value, max(-1.0, value - hypot(low1, low2)), min(1.0, value + hypot(high1, high2))
 
     @property
@@ -76,19 +73,20 @@ class JudgeLabels(Record):
         if not self.labels:
             return ""
         kappa = self.kappa
-        what = "too few kinds of them: kappa is not defined"
+        what = "kappa needs some that the judge passes, and some that it does not"
         if kappa is not None:
             weighted = ", weighted as the judge passes answers" if any(self.answers) else ""
             what = "Cohen's kappa {:.2f} [{:.2f}, {:.2f}]".format(*kappa) + weighted
         return f"the judge agrees with a person on {self.agreed} of {len(self.labels)} answers ({what})"
 
 
-def _kappa(share: float, passed: float, failed: float) -> float | None:
-    """Of a judge that passes `share` of the answers, where a person passes so many of those, and of the others."""
+def _kappa(share: float, passed: float, failed: float) -> float:
+    """Of a judge that passes `share` of the answers, above 0 and below 1, where a person passes so many of those, and
+    of the others."""
     agreed = share * passed + (1 - share) * (1 - failed)
     person = share * passed + (1 - share) * failed
     chance = share * person + (1 - share) * (1 - person)
-    return None if chance >= 1 - 1e-12 else (agreed - chance) / (1 - chance)
+    return (agreed - chance) / (1 - chance)
 
 
 def labels_of(folder: Path, scoring: str) -> JudgeLabels:

@@ -51,13 +51,13 @@ def test_drafts_are_trained_on_once_a_person_has_reviewed_them(here: Path, capsy
         (["--skill", "small", "--make-tasks", "0"], "'0' is not a whole number from 1 to 200"),
         (["--skill", "small", "--make-tasks", "5", "--gold", "x"], "makes the data, and --gold was given"),
         (["x.csv", "--skill", "small", "--make-tasks", "5"], "makes the data, and DATA was given"),
-        (["--skill", "small", "--make-tasks", "5"], "skill 'small' is empty"),
+        (["--skill", "small", "--make-tasks", "5"], "skill 'small' is empty, or has headings only"),
     ],
 )
 def test_wrong_wishes_are_refused_before_anything_is_asked(
     words: list[str], says: str, here: Path, capsys: Captured
 ) -> None:
-    skill("---\nname: small\ndescription: Nothing yet.\n---\n")
+    skill("---\nname: small\ndescription: Nothing yet.\n---\n\n# Small\n")
     assert main(["init", *words]) == 2
     assert says in capsys.readouterr().err
     assert not Path("runs").exists()

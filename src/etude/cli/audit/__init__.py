@@ -41,8 +41,7 @@ def run(args: argparse.Namespace) -> int:
         return await aaudit_skill(config, args.split, **given)
 
     result = watch(work, args.command)
-    found = result.model_dump(mode="json")
-    output.measured(found, _lines(result), as_json=args.json, simulated=result.simulated)
+    output.measured(result, _lines(result), as_json=args.json, simulated=result.simulated)
     if args.label:
         label(result, Path(config.run.folder), args.label)
     return 0
@@ -61,7 +60,9 @@ def _lines(result: Audit) -> Iterator[str]:
         if found:
             yield ""
             yield f"{title} ({counted(len(found), 'task')})"
-            yield from (f"  {row}" for row in text_lines([(each.task, each.what) for each in found[:_SHOWN]]))
+            yield from (
+                f"  {row}" for row in text_lines([(each.task, each.what, each.asked) for each in found[:_SHOWN]])
+            )
             if len(found) > _SHOWN:
                 yield f"  and {len(found) - _SHOWN} more, in the file"
             yield f"  -> {cure}"

@@ -14,11 +14,11 @@ from etude.records import brief
 from etude.workbench import Given
 
 _SHOWN = 30
-"""Most blocks that go which are listed."""
+"""Most blocks that go which are listed, and most tasks of a kind."""
 _KEPT: dict[Fate, str] = {
     "needed": "a task fails without them",
     "code": "not tested: code, names of functions, formulas (--code tests them)",
-    "section": "not tested: no task needs anything of their sections",
+    "section": "no task needs anything of their sections: perhaps none is about them",
     "doubtful": "in doubt",
 }
 
@@ -34,8 +34,7 @@ def run(args: argparse.Namespace) -> int:
         return await aprune_skill(config, allow_loss=args.allow_loss, code=args.code, **given)
 
     result = watch(work, args.command)
-    found = result.model_dump(mode="json")
-    output.measured(found, _lines(result), as_json=args.json, simulated=result.simulated)
+    output.measured(result, _lines(result), as_json=args.json, simulated=result.simulated)
     return 0
 
 
@@ -53,16 +52,17 @@ def _lines(result: Pruned) -> Iterator[str]:
             yield f"stay        {count[fate]}: {why}"
     if result.files:
         yield f"stay        {counted(result.files, 'file')} of the skill: files are not tested"
-    yield f"tasks       {result.witnesses} pass with the whole skill" + _named("; these never did", result.blind)
-    for what, names in (("lost", result.lost), ("too noisy", result.noisy)):
-        if names:
-            yield f"{what:<12}{', '.join(names)}"
-    yield f"change      {result.change.shown_change} in mean score, an attempt each at {result.change.n} tasks"
-    if result.verdict == "do not ship":
+    yield f"tasks       {result.witnesses} pass with the whole skill" + _named("; these never did: ", result.blind)
+    yield from filter(None, (_named("lost        ", result.lost), _named("too noisy   ", result.noisy)))
+    worse = result.verdict == "do not ship"
+    if gone or worse:
+        yield f"change      {result.change.shown_change} in mean score, an attempt each at {result.change.n} tasks"
+    if worse:
         yield "verdict     it is worse: nothing goes"
     yield f"attempts    {result.attempts:,}, calls sent {result.calls_sent:,}"
     yield f"file        {result.file}"
 
 
 def _named(what: str, names: tuple[str, ...]) -> str:
-    return f"{what}: {', '.join(names)}" if names else ""
+    more = f" and {len(names) - _SHOWN:,} more, in prune.json" if len(names) > _SHOWN else ""
+    return f"{what}{', '.join(names[:_SHOWN])}{more}" if names else ""

@@ -38,11 +38,14 @@ def of_skills(folders: Iterable[Path], unread: list[str] | None = None) -> list[
     return found
 
 
-def of_files(files: Iterable[str]) -> list[Request]:
-    """What rows of data files ask. Raises DataError: a file cannot be used."""
+def of_files(files: Iterable[str], skill: str = "") -> list[Request]:
+    """What rows of data files ask; `should_trigger` without a name is about `skill`. Raises DataError: a file cannot
+    be used."""
     found: list[Request] = []
     for file in files:
-        found += _numbered(requests(Table(read_source(Path(file)).rows), ""), Path(file).stem)
+        table = Table(read_source(Path(file)).rows)
+        about = skill if table.find("should_trigger") else ""
+        found += _numbered(requests(table, about), Path(file).stem)
     return found
 
 
@@ -65,4 +68,4 @@ def near(found: Sequence[Request], skill: str, description: str, most: int) -> l
     opened for them by mistake."""
     others = {each.id: each for each in found if each.needs and not each.expects(skill)}
     scores = Ranking({name: each.text for name, each in others.items()}).scores(description)
-    return [others[name] for name in sorted(scores, key=lambda name: (-scores[name], name))[:most]]
+    return [others[name] for name in sorted(others, key=lambda name: (-scores.get(name, 0.0), name))[:most]]

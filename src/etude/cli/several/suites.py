@@ -4,11 +4,11 @@ from pathlib import Path
 
 from etude.cli.scaffold.table import Wishes
 from etude.cli.scaffold.tasks import read_data
-from etude.comparison import delivers
 from etude.errors import InputError
 from etude.measure.compare import need_untrained
 from etude.measure.several import Suite
 from etude.skill import load_skill
+from etude.skill.blocks import is_hollow
 from etude.skill.folder import DOCUMENT, EVALS, evals_of, has_provenance, skills_in
 
 
@@ -23,8 +23,8 @@ def suite_of(folder: Path) -> Suite:
     try:
         skill = load_skill(folder)
         need_untrained(name, trained=has_provenance(folder))
-        if not delivers(skill):
-            return Suite(name, problem="the skill is empty")
+        if is_hollow(skill.text):
+            return Suite(name, problem="the skill is empty, or has headings only")
         if not file.is_file() or file.read_bytes().strip() in (b"", b"[]"):  # some are published empty
             return Suite(name, problem=f"it has no {EVALS}")
         data = read_data({"path": file}, Wishes(), split="0,0,1")

@@ -13,10 +13,10 @@ from etude.errors import EtudeError, SkillError, StopRun
 from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
 from etude.measure.audit.unseen import MOST, Tried, unseen
 from etude.measure.audit.versions import VERSIONS, sentences, versions_of
-from etude.records import Evaluation, Record, Score, Skill, Split, Task, Trajectory, digest, role_of
+from etude.records import Evaluation, Record, Score, Skill, Split, Task, Trajectory, brief, digest, role_of
 from etude.run_log import counted
 from etude.skill import Document
-from etude.skill.blocks import parts_of
+from etude.skill.blocks import is_hollow
 from etude.stages.evaluation import FRESH, evaluate
 from etude.stages.shared.contest import ERROR
 from etude.stages.shared.nearest import common_words
@@ -63,6 +63,7 @@ class TaskFault(Record):
 
     kind: Kind
     task: str
+    asked: str  # ids are often made, and stand in no file
     what: str
     """As it was seen."""
     cure: str
@@ -122,7 +123,7 @@ async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpac
     """
     config = config.model_copy(update={"test": config.test.model_copy(update={"trials": 1, "enabled": False})})
     async with open_workbench(config, given, claim=False) as bench:
-        if all(part.kind == "heading" for part in parts_of(Document.parse(bench.skill.text).body)):
+        if is_hollow(bench.skill.text):
             raise SkillError("the skill is empty, or has headings only", hint="give the skill that the suite is for")
         openings = await open_test(bench, [bench.skill]) if split in ("test", "all") else 0
         every = [task for some in bench.tasks.values() for task in some]
@@ -130,7 +131,8 @@ async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpac
         asked: Split = "test" if split == "all" else split
         first = 0 if split == "test" else FRESH  # those of the test are known where it was evaluated
         work = Auditing(bench.rollout, config, bench.skill, tasks, asked, first)
-        sent = bench.spend.totals().total_calls
+        sent, most = bench.spend.totals().total_calls, most_of_audit(len(tasks))[0]
+        bench.emit(Notice(level="info", text=f"{counted(len(tasks), 'task')}: at most {most:,} attempts"))
         await work.attempt()
         await work.look()
         tried, findings = work.tried, tuple(work.findings())
@@ -279,7 +281,8 @@ class Auditing:
             for task in self.tasks:
                 if task.id in whys and task.id not in named:
                     named.add(task.id)
-                    yield TaskFault(kind=kind, task=task.id, what=whys[task.id], cure=FAULTS[kind][1])
+                    asked = brief(task.input)
+                    yield TaskFault(kind=kind, task=task.id, asked=asked, what=whys[task.id], cure=FAULTS[kind][1])
 
     def _told(self) -> Iterator[tuple[str, str]]:
         """Tasks that pass without the skill, and that they have a sentence of it."""

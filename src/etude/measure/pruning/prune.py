@@ -139,8 +139,8 @@ class _Pruning:
     def plan(self, allow_loss: float) -> str:
         """What it costs, before the first attempt."""
         tasks, blocks = len(self.tasks), len(self.tested)
-        usual = 3 * tasks + 10 * blocks
         most = most_of_prune(tasks, allow_loss)
+        usual = min(3 * tasks + 10 * blocks, most)
         return (
             f"{blocks} of {len(self.blocks)} blocks are tested with {tasks} tasks: some {usual:,} attempts where "
             f"half of them are needed, at most {most:,}; limits.calls ends it earlier, and it can be resumed"
@@ -159,7 +159,8 @@ class _Pruning:
             await self._searched(search)
         fates = self._fates(search)
         gone = frozenset(number for number, (fate, _) in fates.items() if fate == "gone")
-        last = {each.task.id: each for each in await self._attempts([(name, gone) for name in self.tasks])}
+        compared = await self._attempts([(name, gone) for name in self.tasks]) if gone else first.values()
+        last = {each.task.id: each for each in compared}
         both = [name for name in self.tasks if name in first and last[name].score is not None]
         if not both:
             raise DataError("no task has a score", hint="`etude doctor` and `etude evaluate` show why")

@@ -29,8 +29,7 @@ class TriggerEnvironment(Environment):
         self._requests = requests
         self._shelf = shelf
         self._agent = agent
-        by_words_or_chat = agent.name in (LEXICAL.name, "chat")
-        if not by_words_or_chat and not _opens_skills(agent.name):
+        if agent.name not in (LEXICAL.name, "chat") and not hasattr(find("agents", agent.name), "program"):
             raise ConfigError(
                 f"agent {agent.name!r} opens no skills",
                 hint="set agent.name to chat, which is shown the list, or to an agent program, as claude-code",
@@ -62,6 +61,11 @@ class TriggerEnvironment(Environment):
         return f"{super().fingerprint()} {self._shelf.fingerprint}"
 
     @property
+    def repeatable(self) -> bool:
+        """No judge is asked."""
+        return True
+
+    @property
     def warnings(self) -> Sequence[str]:
         return ()
 
@@ -77,8 +81,3 @@ class TriggerEnvironment(Environment):
         assert isinstance(prompts, Prompts)
         agent = find("agents", self._agent.name).from_options(options, target, prompts, where="agent")
         return ProgramTriggerJudge(self._shelf, agent)
-
-
-def _opens_skills(agent: str) -> bool:
-    """Whether it is an agent program that looks for skills itself."""
-    return hasattr(find("agents", agent), "program")

@@ -13,6 +13,7 @@ from etude.measure.triggers.description import LONGEST, described
 from etude.measure.triggers.environment import TriggerEnvironment
 from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.requests import Request
+from etude.readable import counted
 from etude.records import Skill, Split
 from etude.records.summary import Summary
 from etude.skill import Document, load_skill, save_skill
@@ -44,9 +45,9 @@ def split(requests: Sequence[Request], own: str) -> dict[Split, list[Request]]:
     seen = [known[task.id] for name in ("train", "val") for task in parts[name]]
     needing = [request for request in seen if (request.expects(own) if own else request.needs)]
     if len(requests) < FEWEST or not needing:
+        what = repr(own) if own else "a skill"
         raise DataError(
-            f"{len(requests)} requests, {len(needing)} to train on that need {repr(own) if own else 'a skill'}, "
-            "are too few",
+            f"{counted(len(requests), 'request')}, {len(needing)} to train on that need {what}, are too few",
             hint=f"bring {FEWEST} or more, in evals/evals.json or with --requests FILE",
         )
     return {"train": seen, "val": seen, "test": [known[task.id] for task in parts["test"]]}

@@ -48,6 +48,8 @@ _OPENED = re.compile(
 """What expectations say of a skill that is to be used, and not of the answer."""
 WHICH_SKILL = ("expected_skill", "acceptable_skills", "should_trigger")
 """Columns that say which skill a request needs, so whether it is a task of this one."""
+_NONE = ("", "none", "null")
+_YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _ITEM = re.compile(r"\s*([-*•]|\d+[.)])\s+")
 _SHORT = 8
 """Words of an answer that can be compared as it is; a longer one describes what is wanted."""
@@ -113,7 +115,7 @@ def needing_the_skill(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
     that name another skill than most rows do, and a note on them. They tell when a skill is opened, not what it is
     worth. Raises DataError: no row is left."""
     own = _skill_of(rows)
-    off = [_quiet(row.columns) or bool(own and own not in (_named(row.columns) or [own])) for row in rows]
+    off = [_quiet(row) or bool(own and own not in (_named(row) or [own])) for row in rows]
     quiet = [row for row, is_off in zip(rows, off, strict=True) if is_off]
     if not quiet:
         return list(rows), []
@@ -127,23 +129,36 @@ def needing_the_skill(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
     return rest, [f"{some} that the skill is not used, as {quiet[0].place}: no task is made of them"]
 
 
-def _quiet(row: Mapping[str, JsonValue]) -> bool:
-    columns = {fold_name(name): value for name, value in row.items()}
-    off = str(columns.get("should_trigger")).casefold() in ("false", "no", "0")  # in a table it is text
-    given = columns.get("expected_skill", "absent")
-    return off or all(name.casefold() in ("", "none", "null") for name in (_texts(given) if given else []))
+def _quiet(row: Row) -> bool:
+    """Whether the skill must stay closed; `should_trigger` decides where it is given. Raises DataError: it is neither
+    true nor false."""
+    columns = _folded(row)
+    told = str(columns.get("should_trigger")).strip().casefold()  # in a table it is text
+    if told in _YES_OR_NO:
+        return not _YES_OR_NO[told]
+    if told not in _NONE:
+        raise DataError(f"{row.place}: should_trigger = {told!r} says neither", hint="write true or false")
+    return "expected_skill" in columns and not _names(columns["expected_skill"])
 
 
-def _named(row: Mapping[str, JsonValue]) -> list[str]:
-    """The skills that a row names as right."""
-    columns = {fold_name(name): value for name, value in row.items()}
-    named = [*_texts(columns.get("expected_skill")), *_texts(columns.get("acceptable_skills"))]
-    return [name for name in named if name]
+def _named(row: Row, skill: str = "") -> list[str]:
+    """The skills that a row names as right; `skill` where it expects no other."""
+    columns = _folded(row)
+    expected = _names(columns.get("expected_skill")) or ([skill] if skill else [])
+    return [*expected, *_names(columns.get("acceptable_skills"))]
+
+
+def _names(value: JsonValue) -> list[str]:
+    return [name for name in _texts(value or None) if name.casefold() not in _NONE]
+
+
+def _folded(row: Row) -> dict[str, JsonValue]:
+    return {fold_name(name): value for name, value in row.columns.items()}
 
 
 def _skill_of(rows: Sequence[Row]) -> str:
     """The skill that most rows name, half of those that name one or more; empty where there is none."""
-    counts = Counter(name for row in rows if not _quiet(row.columns) for name in _named(row.columns)[:1])
+    counts = Counter(name for row in rows if not _quiet(row) for name in _named(row)[:1])
     (most, times), (_, second), *_ = [*counts.most_common(2), ("", 0), ("", 0)]
     return most if times > second and 2 * times >= counts.total() else ""
 
@@ -154,10 +169,9 @@ def requests(table: Table, skill: str) -> list[Request]:
     asked = _found(table, _ASKED)
     found: list[Request] = []
     for row in table.rows:
-        text, columns = _request(row, table, asked), row.columns
-        named = [*(_texts(columns.get("expected_skill")) or [skill]), *_texts(columns.get("acceptable_skills"))]
-        needs = () if _quiet(columns) else tuple(dict.fromkeys(name for name in named if name))
-        if not needs and not _quiet(columns):
+        text, quiet = _request(row, table, asked), _quiet(row)
+        needs = () if quiet else tuple(dict.fromkeys(_named(row, skill)))
+        if not needs and not quiet:
             raise DataError(f"{row.place}: it does not say which skill it needs", hint='add "expected_skill"')
         found.append(Request(id=row.place, text=text, needs=needs, quiet="" if needs else skill))
     return found
