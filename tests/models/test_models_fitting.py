@@ -40,6 +40,11 @@ def row(**fields: Any) -> dict[str, Any]:
         [{name.upper(): value for name, value in ROW.items()}],
         ROW,
         row(target=None, op="Append"),
+        json.dumps([ROW]),
+        [json.dumps(ROW)],
+        [row(cites='["a-1"]')],
+        [row(content=["- Rule."])],
+        [None, ROW],
     ],
 )
 @pytest.mark.parametrize("more", [{"reasoning": "r"}, {}, {"reasoning": None}, {"reasoning": "r", "confidence": 0.9}])
@@ -61,6 +66,8 @@ async def test_an_edit_is_read_in_the_spellings_of_weak_models(edits: Any, more:
         {"tool_calls": [{"id": "1", "function": {"name": "PatchReply", "arguments": PATCH}}]},
         {"PatchReply": PATCH},
         {"edits": PATCH["edits"]},
+        {"type": "object", "properties": PATCH},
+        {"name": "PatchReply", "arguments": {"edits": json.dumps(PATCH["edits"]), "reasoning": "r"}},
     ],
 )
 @pytest.mark.parametrize(
