@@ -180,7 +180,7 @@ def test_a_thought_that_never_ends_is_no_answer(text: str):
         ),
         (
             Reply(text_in="reasoning_content"),
-            f"the `content` of the reply was empty, its text stood in `reasoning_content`: {SERVER}",
+            f"the reply has no `content`, its text stood in `reasoning_content`: {SERVER}",
         ),
     ],
 )

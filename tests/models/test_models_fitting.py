@@ -143,5 +143,5 @@ async def test_an_answer_that_stands_among_the_thoughts_is_told_with_the_switch_
     model = ScriptedModel([Reply(text_in="reasoning_content")] * 2)
     with pytest.raises(UnusableReply) as caught:
         await Structured(model, attempts=2).ask((user("Improve this."),), PatchReply)
-    assert "`content` of the reply was empty, its text stood in `reasoning_content`" in str(caught.value)
+    assert "the reply has no `content`, its text stood in `reasoning_content`" in str(caught.value)
     assert "hint: start the server without its reasoning parser" in str(caught.value)

@@ -98,7 +98,7 @@ def _silence(reply: Reply, cut: str) -> str:
     if cut:
         return f"{cut}, within its thoughts" if reply.text_in or reply.text.strip() else f"{cut}, before any text"
     if reply.text_in:
-        return f"the `content` of the reply was empty, its text stood in `{reply.text_in}`: {SERVER}"
+        return f"the reply has no `content`, its text stood in `{reply.text_in}`: {SERVER}"
     if reply.tool_calls:
         return f"the reply calls the tool {reply.tool_calls[0].name!r}, and no tools were offered"
     return "the reply has thoughts and no answer" if reply.text.strip() else "the reply was empty"

@@ -20,7 +20,7 @@ MEANS: Mapping[Metric, str] = {
 """What people call a mean over tasks."""
 REFUSED = "the model refused"
 """The failure of an attempt that the target refused, or a filter before it."""
-_SILENT = ("the reply ", "the `content` of the reply ", "the answer was empty")
+_SILENT = "the reply "
 """How the failure begins of an attempt whose last reply has no answer."""
 Ended = Literal["cut off", "refused", "empty"]
 """How the last reply of an attempt ended, where not by itself."""

@@ -51,7 +51,7 @@ def _decoded(value: Any) -> Any:
         found = json.loads(value, strict=False) if isinstance(value, str) else value
     except (ValueError, RecursionError):
         return value
-    return found if isinstance(found, dict | list) else value
+    return cast(Any, found) if isinstance(found, dict | list) else value
 
 
 def _row_of(found: dict[str, Any], schema: Any) -> dict[str, Any]:

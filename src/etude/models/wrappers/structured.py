@@ -198,7 +198,7 @@ def _read(reply: Reply, reply_type: type[T], form: ReplyShape) -> T:
         raise ValueError(f"the model refused: {reply.text.strip() or 'it gave no reason'}")
     written = _written(reply, form)
     if reply.text_in and not written.strip():
-        raise ValueError(f"the `content` of the reply was empty, its text stood in `{reply.text_in}`")
+        raise ValueError(f"the reply has no `content`, its text stood in `{reply.text_in}`")
     found = fitted(find_object(written), form.schema)
     keys = cast(dict[str, JsonValue], form.schema["properties"]).keys()
     if not keys & found.keys():
