@@ -161,8 +161,8 @@ def test_a_mark_within_an_answer_is_text(text: str):
 )
 def test_a_thought_that_never_ends_is_no_answer(text: str):
     assert without_thoughts(text) is None
-    assert said_in(Reply(text=text), 512) == ("", "the reply is a thought that never ends")
-    assert said_in(Reply(text=text, finish="length"), 512) == ("", f"{CUT}, within its thoughts")
+    assert said_in(Reply(text=text), 512) == ("", "the reply is a thought that never ends", "empty")
+    assert said_in(Reply(text=text, finish="length"), 512) == ("", f"{CUT}, within its thoughts", "cut off")
 
 
 @pytest.mark.parametrize(

@@ -248,7 +248,7 @@ class ProgramAgent(AnsweringAgent[ProgramOptions]):
             answer=answered.answer,
             messages=(user(order.prompt), *account.messages),
             failure=failure or answered.failure,
-            cut_at=self._target.max_output_tokens if ran.last_finish == "length" else None,
+            ended=None if failure and answered.ended == "empty" else answered.ended,
             usage=report.usage if session is None else session.usage,
             simulated=session is not None and session.simulated,
             exit_codes=account.exit_codes,

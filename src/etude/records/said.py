@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from etude.records.messages import Reply
-from etude.records.tasks import REFUSED
+from etude.records.tasks import REFUSED, Ended
 
 _NAME = (
     r"(?:(?:[^\W_]{1,20}[:_-]){0,2}(?:ant|deep)?"
@@ -59,6 +59,7 @@ SERVER = (
 )
 """What to do where all that a model wrote stands in another field than its answer."""
 
+CUT_OFF = "the reply was cut off at the token limit"
 UNENDED = "the reply is a thought that never ends"
 
 
@@ -76,22 +77,25 @@ class Utterance(NamedTuple):
     text: str
     problem: str = ""
     """Why the reply is no answer; empty when it is one."""
+    ended: Ended | None = None
+    """How it ended, where not by itself."""
 
 
 def said_in(reply: Reply, limit: int) -> Utterance:
     """What a reply says. `limit` is the most tokens that it could have."""
     text = without_thoughts(reply.text)
     if reply.finish == "refusal":
-        return Utterance(text or "", REFUSED)
+        return Utterance(text or "", REFUSED, "refused")
     cut = cut_off_at(limit) if reply.finish == "length" else ""
+    problem = "" if text else _silence(reply, cut)
     if text is None:
-        return Utterance("", f"{cut}, within its thoughts" if cut else UNENDED)
-    return Utterance(text, "" if text else _silence(reply, cut))
+        problem = f"{cut}, within its thoughts" if cut else UNENDED
+    return Utterance(text or "", problem, "cut off" if cut else "empty" if problem else None)
 
 
 def cut_off_at(limit: int) -> str:
     """That a reply of the target was cut off, with the setting that says where."""
-    return f"the reply was cut off at the token limit (target.max_output_tokens = {limit})"
+    return f"{CUT_OFF} (target.max_output_tokens = {limit})"
 
 
 def _silence(reply: Reply, cut: str) -> str:

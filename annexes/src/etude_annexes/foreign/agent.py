@@ -123,13 +123,14 @@ class ForeignAgent(Agent):
         conversation = session.conversation
         value = 0.0 if reply.failure else self._value(reply)
         finish = session.log[-1].finish if session.log else "stop"
-        problem = "" if value > 0 else said_in(Reply(text=reply.answer, finish=finish), self._limit).problem
+        _, problem, ended = said_in(Reply(text=reply.answer, finish=finish), self._limit)
+        failure = reply.failure or ("" if value > 0 else problem)
         account = neutral(Account(reply.answer, after_the_prompt(conversation), {}), {})
         made = Trajectory(
             answer=account.answer,
             messages=(user(task.input), *account.messages),
-            failure=reply.failure or problem,
-            cut_at=self._limit if finish == "length" else None,
+            failure=failure,
+            ended=ended if failure == problem or ended == "cut off" else None,
             usage=session.usage,
             simulated=session.simulated,
             read_skill=has_read(skill, conversation) if self._terms.folder else None,

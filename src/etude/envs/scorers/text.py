@@ -37,7 +37,7 @@ class TextOptions(Section):
     False compares them as they are."""
     punctuation: bool = False
     """Ignore ASCII punctuation and quotation marks, except the signs, points and bars of numbers, and those that end
-    a name: `-5` is not `5`, nor `1.5` `15`, `<5` `5`, `C++` `C`."""
+    a name: `-5` is not `5`, nor `1.5` `15`, `A-` `A`, `C++` `C`."""
     articles: bool = False
     """Ignore the English articles a, an and the."""
     answer_after: str = ""
