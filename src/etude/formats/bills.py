@@ -49,9 +49,10 @@ def usage_of_openai(bill: object) -> Usage:
 def usage_of_anthropic(bill: object) -> Usage:
     """The tokens of a bill in the words of Messages, whose `input_tokens` are what the cache had no part in."""
     bill = _named(bill)
-    hour = _count(bill, "cache_creation.ephemeral_1h_input_tokens")
+    kept = as_bill(bill.get("cache_creation"))
+    hour = _count(kept, "ephemeral_1h_input_tokens")
     read = _count(bill, "cache_read_input_tokens")
-    parts = hour + _count(bill, "cache_creation.ephemeral_5m_input_tokens")
+    parts = hour + _count(kept, "ephemeral_5m_input_tokens")
     written = max(_most(bill, _WRITTEN), parts)
     asked, cache = _count(bill, *_PROMPT), read + written
     # A count of the prompt beside `input_tokens` has the cache in it.
@@ -101,9 +102,9 @@ def later(before: Bill, bill: object) -> Bill:
     return found
 
 
-def _count(bill: Bill, *places: str) -> int:
-    """The largest count at the places, as in `details.cached_tokens`; 0 where there is none."""
-    return max(_tokens(_at(bill, place)) or 0 for place in places)
+def _count(bill: Bill, *names: str) -> int:
+    """The largest count of these names; 0 where there is none."""
+    return max(_tokens(bill.get(name)) or 0 for name in names)
 
 
 def _most(bill: Bill, names: re.Pattern[str], place: str = "") -> int:
@@ -114,12 +115,6 @@ def _most(bill: Bill, names: re.Pattern[str], place: str = "") -> int:
         here = 0 if inner or not names.fullmatch(place + name) else _tokens(value) or 0
         counts.append(max(here, _most(inner, names, f"{place}{name}.")))
     return max(counts)
-
-
-def _at(found: object, place: str) -> object:
-    for name in place.split("."):
-        found = as_bill(found).get(name)
-    return found
 
 
 def _tokens(value: object) -> int | None:

@@ -13,10 +13,10 @@ LONGEST = 80
 """Characters of an ending that is told."""
 
 _WORDS: Mapping[Ending, str] = {
-    # Refused, by the model or by a filter.
+    # Refused, by the model or by a filter; `language` and `other` are Gemini's.
     "refusal": """
         filter filtered refusal refused sensitive safety recitation blocklist blocked blacklist prohibited spii armor
-        guardrail policy moderation flagged
+        guardrail policy moderation flagged language other
     """,
     # Cut off: by a limit of tokens, by the end of the context, or because the model went round in circles.
     "length": "length len max maximum limit context continuation repetition truncated truncation capped",
@@ -35,14 +35,7 @@ _BESIDE = frozenset(
     )
 )
 """Words that may stand beside these. A name with any other, as `time_limit` and `function_error`, is not known."""
-_WHOLE: Mapping[str, Ending] = {
-    "error_limit": "length",
-    "error_toxic": "refusal",
-    "image_other": "refusal",
-    "language": "refusal",
-    "other": "refusal",
-    "unexpected_tool_call": "stop",
-}
+_WHOLE: Mapping[str, Ending] = {"error_limit": "length", "error_toxic": "refusal", "unexpected_tool_call": "stop"}
 """Names, of Cohere and Gemini, whose words do not say what happened."""
 _NOTHING = frozenset({"", "null", "none", "unspecified"})
 """Ways to write that there is no word yet."""

@@ -10,6 +10,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from etude.errors import RejectedRequest, UnusableReply
 from etude.models.provider_model import shorten
+from etude.models.wrappers.fitted import LONGEST_REASON
 from etude.models.wrappers.fitting import fitted
 from etude.models.wrappers.loose_json import find_object
 from etude.models.wrappers.schema import Schema, is_shown, skeleton, strict_schema
@@ -26,8 +27,6 @@ _MOST_CUTS = 2
 """Replies that are cut off at the token limit: a third one would be, too."""
 LONGEST_ECHO = 16_000
 """Characters of an unusable answer that are sent back."""
-LONGEST_REASON = 160
-"""Characters of what a server said that did not take a form."""
 LONGEST_PROBLEM = 1_000
 """Characters of what is wrong with it."""
 
