@@ -175,6 +175,8 @@ class TestNumeric(ScorerContract):
         (r"\boxed{30^{\circ}}", 30),
         (r"30 \degree", 30),
         ("42 [1]", 42),
+        ("42 (rounded to 2 decimals)", 42),
+        ("42.5 m (correct to 3 figures)", 42.5),
         ("42.[1][2]", 42),
         ("It is 42%.[^3]", 42),
         ("Answer:\n42\n\n[1] https://example.com/7", 42),

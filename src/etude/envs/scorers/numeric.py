@@ -50,7 +50,8 @@ _NOTE = re.compile(r"(?<=[\d.%)])(?: ?\[\^?\d{1,3}\])+(?=[\s.,;:]|\Z)|(?<=\n)\[\
 _WITHIN = re.compile(rf"{_UNIT} in ", re.IGNORECASE)
 _PER = re.compile(r"(?:(?<=\w)( per )|(?<=[^\W\d_])(/))10{1,6}(?= [^\W\d_])")
 """A number in a unit, as in `5 litres per 100 km`."""
-_AGAIN = re.compile(rf"{_UNIT} ?\((?:or|=|\u2248|~|about|approx\w*\.?|i\.e\.,?)?{_NEXT}", re.IGNORECASE)
+_SAID_AGAIN = r"or|=|\u2248|~|about|approx\w*\.?|i\.e\.,?|(?:round\w*|correct|accurate) to"
+_AGAIN = re.compile(rf"{_UNIT} ?\((?:{_SAID_AGAIN})?{_NEXT}", re.IGNORECASE)
 """Between a number and the same one in brackets, in another form or unit."""
 _BARE = re.compile(r" ?\( ?")
 _BOTH = re.compile(rf"{_UNIT}(?P<comma>[ ]*[,;]?[ ]*)(?P<and>and|und|et|y)?{_NEXT}", re.IGNORECASE)
