@@ -119,6 +119,12 @@ async def test_what_a_filter_before_the_model_refuses_is_an_answer(server: Serve
     await model.aclose()
 
 
+@pytest.mark.parametrize("told", ["Your account has been flagged for abuse", "a filter of the content failed"])
+async def test_what_is_said_of_an_account_or_a_parameter_is_no_refusal(server: Server, told: str):
+    error = await failure("chat", server, http(403, {"error": {"message": told}}))
+    assert isinstance(error, RejectedRole)
+
+
 @EACH
 @pytest.mark.parametrize("status", [401, 402, 403])
 async def test_a_refused_key_rejects_the_role_and_names_the_variable(interface: str, server: Server, status: int):

@@ -31,8 +31,8 @@ class ServerError(Exception):
 
 
 _FILTERED = re.compile(
-    r"content[ _]?(?:filter|policy|management policy|exists risk)|data_?inspection|invalid_prompt|\bflagged\b",
-    re.IGNORECASE,
+    r"(?i)content[ _]?(?:filter|policy|management policy|exists risk)|data_?inspection|invalid_prompt"
+    r"|(?:input|prompt|request|content)s? (?:was|were|has been|have been) flagged"
 )
 _NO_MONEY = frozenset({"insufficient_quota", "billing_error"})
 _NO_MODEL = "Invalid model name"
