@@ -121,7 +121,7 @@ ELSEWHERE = Reply(text="", text_in="reasoning_content")
         (REFUSED, "refused", "the model refused", "take another target.model, or leave out what it refuses"),
         (EMPTY, "empty", "the reply was empty", CURES["empty"]),
         (THOUGHTS, "empty", "the reply has thoughts and no answer", CURES["empty"]),
-        (ELSEWHERE, "empty", "the `content` of the reply was empty,.*", CURES["empty"]),
+        (ELSEWHERE, "empty", "the reply has no `content`,.*", CURES["empty"]),
     ],
 )
 def test_replies_that_do_not_end_by_themselves_are_counted_with_what_to_do(

@@ -76,6 +76,20 @@ CUT = "the reply was cut off at the token limit (target.max_output_tokens = 512)
         "<|im_start|>assistant\n<think>It rains.</think>",
         "<|start_header_id|>assistant<|end_header_id|>\n\n<think>It rains.</think>",
         "<bos><think>It rains.</think>",
+        "<think_never_used_51bce0c785ca2f68081bfa7d>It rains.</think_never_used_51bce0c785ca2f68081bfa7d>",
+        "<deepthink>It rains.</deepthink>",
+        "<inner_thoughts>It rains.</inner_thoughts>",
+        "<ssr_think>It rains.</ssr_think>",
+        "<reasoning-steps>It rains.</reasoning-steps>",
+        "<start_working_out>It rains.<end_working_out>",
+        "<|im_assistant|>assistant<|im_middle|><think>It rains.</think>",
+        "<|start_of_role|>assistant<|end_of_role|><think>It rains.</think>",
+        "<|turn>model\n<|channel>thought\nIt rains.<channel|>",
+        "]~b]ai\n<think>It rains.</think>",
+        "[BOS]<|assistant|>\n<think>It rains.</think>",
+        "<|START_THINKING|>It rains.<|END_THINKING|><|START_TEXT|>",
+        "<|im_start|>assistant\n",
+        "<|start_header_id|>assistant<|end_header_id|>\n\n",
     ],
 )
 @rows("answer", ["Rain", '{"a": "b"}', "```json\n{}\n```", '"rain"', "Use <b>rain</b>."])
@@ -85,16 +99,29 @@ def test_a_thought_in_any_spelling_is_taken_off(thought: str, answer: str):
 
 @pytest.mark.parametrize(
     "tail",
-    ["<|end_of_solution|>", "<|END_RESPONSE|>", "<|return|>", "[END FINAL RESPONSE]", "<|im_end|>", "</s>", "<eos>"],
+    [
+        *("<|end_of_solution|>", "<|END_RESPONSE|>", "<|return|>", "[END FINAL RESPONSE]", "<|im_end|>", "</s>"),
+        *("<eos>", "<|user|>", "[e~[", "<turn|>", "<seed:eos>", "<|END_TEXT|>", "<｜end▁of▁sentence｜>\n"),
+    ],
 )
 def test_marks_around_what_is_said_are_taken_off_too(tail: str):
     heads = {"<|end_of_solution|>": "<|begin_of_solution|>", "<|END_RESPONSE|>": "<|START_RESPONSE|>"}
     assert without_thoughts(f"<think>a</think>{heads.get(tail, '')}Rain{tail}") == "Rain"
 
 
+@rows("wrap", ["<response>{}</response>", "<SOLUTION>\n{}\n</SOLUTION>", "<output>{}</output>"])
+def test_a_wrapper_counts_as_one_behind_thoughts_only(wrap: str):
+    assert without_thoughts(f"<think>a</think>\n{wrap.format('Rain')}") == "Rain"
+    assert without_thoughts(wrap.format("Rain")) == wrap.format("Rain")
+    two = f"{wrap.format('Rain')} or {wrap.format('sun')}"
+    assert without_thoughts(f"<think>a</think>{two}") == two
+
+
 @rows(
     "text",
     [
+        "<|im_end|>",
+        "<|im_start|> begins a turn.",
         "Thoughts stand between <think> and </think>.",
         "Close it with `</think>`.",
         'It is text.split("</think>")[-1].',
@@ -134,8 +161,8 @@ def test_a_mark_within_an_answer_is_text(text: str):
 )
 def test_a_thought_that_never_ends_is_no_answer(text: str):
     assert without_thoughts(text) is None
-    assert said_in(Reply(text=text), 512) == ("", "the reply is a thought that never ends")
-    assert said_in(Reply(text=text, finish="length"), 512) == ("", f"{CUT}, within its thoughts")
+    assert said_in(Reply(text=text), 512) == ("", "the reply is a thought that never ends", "empty")
+    assert said_in(Reply(text=text, finish="length"), 512) == ("", f"{CUT}, within its thoughts", "cut off")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +180,7 @@ def test_a_thought_that_never_ends_is_no_answer(text: str):
         ),
         (
             Reply(text_in="reasoning_content"),
-            f"the `content` of the reply was empty, its text stood in `reasoning_content`: {SERVER}",
+            f"the reply has no `content`, its text stood in `reasoning_content`: {SERVER}",
         ),
     ],
 )
@@ -192,6 +219,8 @@ def test_a_reply_that_says_nothing_has_its_reason(reply: Reply, problem: str):
         ("So it is <|begin_of_box|>7<|end_of_box|>.", "7"),
         ("<answer>7<answer/>", "7"),
         ("<answer>7</answers>", "7"),
+        ("<final_answer>7</final_answer>", "7"),
+        ("<final-answer>6</final-answer> <Final_Answer>7</answer>", "7"),
         ("<|answer|>7<|/answer|>", "7"),
         ("<answer>7</answer> as in `<answer>6</answer>`", "7"),
         ('"<answer>7</answer>"', "7"),

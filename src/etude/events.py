@@ -9,6 +9,7 @@ from pydantic import Field
 from pydantic_core import from_json
 
 from etude.records import Attempt, Record, Role, Split, Usage
+from etude.records.tasks import Ended
 
 Stage = Literal[
     "baseline",
@@ -79,8 +80,8 @@ class AttemptFinished(Record):
     hard: float | None
     soft: float | None = None
     reason: str = ""
-    cut_at: int | None = Field(default=None, exclude_if=lambda limit: limit is None)
-    """As `Trajectory.cut_at`."""
+    ended: Ended | None = Field(default=None, exclude_if=lambda ended: ended is None)
+    """As `Trajectory.ended`."""
     skill: str = ""
     """The hash of the skill."""
     trial: int = 0
@@ -108,7 +109,7 @@ class AttemptFinished(Record):
             hard=made.score.hard if made.score else None,
             soft=made.score.soft if made.score else None,
             reason=made.reason,
-            cut_at=made.trajectory.cut_at,
+            ended=made.trajectory.ended,
             skill=made.skill_hash,
             trial=made.trial,
             type=made.task.type,

@@ -9,7 +9,7 @@ from etude.protocols import Sink
 from etude.records import Evaluation, TrainState
 from etude.records.doubts import Doubt
 from etude.records.summary import Comparison, Cost, Interval, Noise, NoSkill, SkillScores, Summary
-from etude.records.tasks import CURES, Ended, how_ended
+from etude.records.tasks import CURES, Ended
 from etude.stages.evaluation import FRESH, score_of
 from etude.store.provenance import Changes
 from etude.store.views import SUMMARY
@@ -52,9 +52,8 @@ class TrainingAttempts(Sink):
     def emit(self, event: Event) -> None:
         # The hand-out, whose trials are those of the hundred thousand from FRESH on, only keeps scores.
         if isinstance(event, AttemptFinished) and event.split == "train" and event.trial // FRESH != 1:
-            ended = how_ended(event.reason, event.cut_at)
-            why = _limit(event.cut_at) if ended == "cut off" else event.reason
-            self._made[event.task, event.skill][event.trial] = _Made(event.attempt, event.hard, ended, why)
+            made = _Made(event.attempt, event.hard, event.ended, event.reason)
+            self._made[event.task, event.skill][event.trial] = made
 
     def noise(self) -> Noise | None:
         """What became of repeats. Only the first two attempts say how often one turns out otherwise: whether there
@@ -90,16 +89,13 @@ class TrainingAttempts(Sink):
         found = [f"{some} of {of} replies in {where}" for where, (some, of) in counts.items() if some]
         if not found:
             return None
-        attempt, task, why = min(these, default=("", "", _limit(limit) if how == "cut off" else "none in training"))
+        attempt, task, why = min(these, default=("", "", "none in training"))
+        why = f"at target.max_output_tokens = {limit}" if how == "cut off" else why
         return Doubt(
             what=f"{' and '.join(found)} were {how}",
             example=f"one of them: task {task} (attempt {attempt}), {why}" if attempt else why,
             todo=f"{CURES[how]} (in a fork)",
         )
-
-
-def _limit(tokens: int | None) -> str:
-    return f"at target.max_output_tokens = {tokens}"
 
 
 def report(

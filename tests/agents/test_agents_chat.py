@@ -71,7 +71,7 @@ async def test_a_search_for_the_answer_that_takes_too_long_leaves_the_attempt_wi
         "agent 'chat', answer_pattern '^(?:a+)+(a)$': TimeoutError: no result after 0.3 s; "
         "simplify nested or repeated wildcards"
     )
-    assert await answers.read(Reply(text="aaa")) == ("a", "")
+    assert await answers.read(Reply(text="aaa")) == ("a", "", None)
 
 
 @pytest.mark.parametrize(
@@ -96,13 +96,14 @@ async def test_a_search_for_the_answer_that_takes_too_long_leaves_the_attempt_wi
 async def test_what_is_no_answer_is_the_fault_of_the_agent(reply: Reply, failure: str) -> None:
     trajectory, _ = await attempt(reply)
     assert trajectory.failure == failure
-    assert trajectory.cut_at == (4096 if reply.finish == "length" else None)
+    ends = {"refusal": "refused", "length": "cut off"}
+    assert trajectory.ended == ends.get(reply.finish, "empty" if failure else None)
 
 
 async def test_a_reply_that_was_cut_off_counts_as_it_stands_where_the_prompt_asks_for_no_tags() -> None:
     agent = ChatAgent(ScriptedModel([Reply(text="It is 7, and", finish="length")]), Prompts({"chat": "Answer."}))
     trajectory = await agent.attempt(TASK, Skill(text=""), 0)
-    assert (trajectory.answer, trajectory.failure, trajectory.cut_at) == ("It is 7, and", "", 4096)
+    assert (trajectory.answer, trajectory.failure, trajectory.ended) == ("It is 7, and", "", "cut off")
 
 
 @pytest.mark.parametrize(

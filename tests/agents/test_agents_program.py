@@ -261,7 +261,7 @@ class TestVerdicts:
         [
             ({}, ""),
             ({"code": 3}, ""),
-            ({"report": Report(answer=" \n")}, "the answer was empty"),
+            ({"report": Report(answer=" \n")}, ""),
             ({"report": Report(out_of_steps=True, error="x")}, "the step limit was reached"),
             ({"last_finish": "refusal", "report": Report(error="content_filter")}, "the model refused"),
             ({"last_finish": "length", "report": Report(error="x")}, CUT),

@@ -123,7 +123,7 @@ async def test_a_call_that_is_cut_off_twice_in_a_row_is_not_waited_for_again() -
     broken = Reply(tool_calls=(ToolCall(id="1", name="write", arguments='{"path": "a'),), finish="length")
     trajectory, requests = await attempt(broken, bash("true"), broken, broken)
     assert trajectory.failure == f"{CUT}, twice in a row within a tool call"
-    assert (len(requests), trajectory.cut_at) == (4, 4096)
+    assert (len(requests), trajectory.ended) == (4, "cut off")
 
 
 async def test_what_the_model_thought_before_its_last_word_is_no_answer() -> None:

@@ -1,6 +1,7 @@
 """Whatever something changed in a run folder, no verb ends in a traceback or tells another result in silence."""
 
 import random
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Mapping
@@ -117,6 +118,9 @@ DAMAGES: Mapping[str, Callable[[], object]] = {
     "no summary is an object": lambda: (RUN / "summary.json").write_text("[]"),
     "provenance cut": lambda: cut(RUN / "provenance.json", 0.5),
     "a step cut": lambda: cut(RUN / "steps/0001/gate.json", 0.5),
+    "summary with what is no number": lambda: (RUN / "summary.json").write_text(
+        re.sub(r"\b0\.\d+", "1e999", (RUN / "summary.json").read_text())
+    ),
     "attempts cut": lambda: cut(RUN / "steps/0001/rollout.json", 0.5),
 }
 
@@ -164,6 +168,16 @@ def test_a_journal_that_another_program_holds_is_said(whole: Any, monkeypatch: p
         said = say(TRAIN)
     assert said.code in (1, 2)
     assert "held by another program" in said.err
+
+
+def test_what_others_put_into_a_run_folder_is_left_aside(whole: Any) -> None:
+    def put() -> str:
+        for name in ("steps/.DS_Store", "steps/x/gate.json", "steps/0001 copy/candidate.md", "skills/0001 copy.md"):
+            (RUN / name).parent.mkdir(exist_ok=True)
+            (RUN / name).write_text("# Theirs\n")
+        return "files of others"
+
+    assert harms("closed", put, ALL, whole) == []
 
 
 FAST = ("cut in half", "another answer to each", "attempts cut")

@@ -223,7 +223,7 @@ async def test_the_function_gets_what_the_model_said_without_its_thoughts() -> N
     ("reply", "failure"),
     [
         (Reply(text="<think>It is 4"), "the reply is a thought that never ends"),
-        (Reply(text_in="reasoning"), "the `content` of the reply was empty, its text stood in `reasoning`: "),
+        (Reply(text_in="reasoning"), "the reply has no `content`, its text stood in `reasoning`: "),
         (Reply(finish="length"), "the reply was cut off at the token limit (target.max_output_tokens = 4096)"),
     ],
 )

@@ -102,7 +102,7 @@ async def test_a_third_reply_is_not_asked_for_where_two_were_cut_off(data: DataS
     trajectory, _, model = await attempt(environment(data, turns=5), lambda request: cut)
     assert len(model.requests) == 2
     assert trajectory.failure.endswith("at the token limit (target.max_output_tokens = 4096), 2 times")
-    assert trajectory.cut_at == 4096
+    assert trajectory.ended == "cut off"
 
 
 async def test_code_that_never_ends_is_stopped_and_told(data: DataSet) -> None:

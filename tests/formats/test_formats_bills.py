@@ -46,6 +46,14 @@ def counted(bill: Any) -> tuple[int, int, int]:
         ({"prompt_tokens": 90, "completion_tokens": 9, "cached_tokens": 70}, (90, 9, 70)),
         ({"prompt_tokens": 90, "completion_tokens": 9, "num_cached_tokens": 70}, (90, 9, 70)),
         ({"prompt_tokens": 20, "completion_tokens": 9, "cache_read_input_tokens": 70}, (90, 9, 70)),
+        ({"inputTokens": 20, "outputTokens": 9, "cacheReadInputTokens": 70, "cacheWriteInputTokens": 5}, (95, 9, 70)),
+        ({"promptTokenCount": 90, "candidatesTokenCount": 9, "cachedContentTokenCount": 70}, (90, 9, 70)),
+        (
+            {"prompt_tokens": 90, "completion_tokens": 9, "prompt_tokens_details": {"cacheReadTokens": 70}},
+            (90, 9, 70),
+        ),
+        ({"prompt_tokens": 90, "completion_tokens": 9, "cache_type": "x", "cache_discount": 0.5}, (90, 9, 0)),
+        ({"prompt_tokens": 90, "completion_tokens": 9, "reasoning_output_tokens": 40}, (90, 49, 0)),
         # a total that is too small, or all there is
         ({"prompt_tokens": 90, "completion_tokens": 9, "total_tokens": 9}, (90, 9, 0)),
         ({"completion_tokens": 9, "total_tokens": 99}, (90, 9, 0)),
@@ -133,6 +141,10 @@ def test_what_proxies_wrote_to_the_cache_is_known(bill: Any) -> None:
         ({"input_tokens": 0, "prompt_tokens": 10}, Usage(input_tokens=10)),
         ({"prompt_tokens": 100, "cache_read_input_tokens": 900}, Usage(input_tokens=1000, cached_tokens=900)),
         ({"total_tokens": 13}, Usage(output_tokens=13)),
+        (
+            {"inputTokens": 10, "cacheReadInputTokens": 70, "cacheWriteInputTokens": 5},
+            Usage(input_tokens=85, cached_tokens=70, written_tokens=5),
+        ),
         (
             {"input_tokens": 10, "output_tokens": 3, "output_tokens_details": {"thinking_tokens": 500}},
             Usage(input_tokens=10, output_tokens=503),

@@ -25,10 +25,19 @@ STOP += [
     {"type": "stop", "matched": 7},
     "stopStringFound",
     "STOP_REASON_END_TURN",
+    "finished_by_eos",
+    "eos_token_found",
+    "stop_str",
+    "stop_ids",
+    "toolCalls",
+    "function_calls",
+    "matched_stop",
 ]
 LENGTH: list[object] = ["length", "max_tokens", "MAX_TOKENS", "maxTokens", "model_length", "max_output_tokens"]
 LENGTH += ["model_context_window_exceeded", "ERROR_LIMIT", "context", {"type": "length", "length": 9}]
+LENGTH += ["MAX_OUTPUT_REACHED", "token_limit_reached", "length_capped", "lengthLimit", "repetition_truncation"]
 REFUSAL = ["content_filter", "SAFETY", "refusal", "sensitive", "content_filter: RECITATION", "OTHER", "blacklist"]
+REFUSAL += ["content_policy_violation", "prompt_blocked", "moderation", "guardrail", "IMAGE_OTHER", "image_safety"]
 GOOD = {"stop": STOP, "length": LENGTH, "refusal": REFUSAL}
 BROKEN: list[object] = [
     "error",
@@ -48,6 +57,14 @@ BROKEN += [
     {"reason": "gone"},
     500,
     "error: stop",
+    "function_error",
+    "unexpected_end",
+    "context_deadline_exceeded",
+    "rate_limit",
+    "token",
+    "content",
+    "userStopped",
+    "model_unloaded",
 ]
 
 
@@ -159,6 +176,7 @@ def test_an_error_within_a_body_is_told_in_its_words(form: Format, body: Any) ->
         (CHAT, chat("stop", error=None), "stop"),
         (CHAT, chat("eos_token") | {"error": {}}, "stop"),
         (CHAT, {"choices": [{"finish_reason": "content_filter"}]}, "refusal"),
+        (CHAT, {"choices": [{"finish_reason": "length", "index": 0}]}, "length"),
         (CHAT, streamed(chunk("a", "null"), chunk("b", "MAX_TOKENS")), "length"),
         (CHAT, streamed(chunk("a", "length"), chunk("b", "stop")), "length"),
         (CHAT, streamed(chunk("a", "stop"), chunk("b", "length")), "length"),

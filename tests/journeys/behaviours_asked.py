@@ -148,7 +148,7 @@ _TASKS = [
     Row(
         "a test task is refused by a filter",
         at(10, refusing(400, FILTERED, "content_filter")),
-        either(stops("filtered", "max_void_eval"), right(best_test=0.625)),
+        right(r"2 of 16 replies in the test were refused.*-> take another target\.model", best_test=0.625),
     ),
     Row(
         "a test task is refused by the model",

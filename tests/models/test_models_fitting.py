@@ -40,6 +40,11 @@ def row(**fields: Any) -> dict[str, Any]:
         [{name.upper(): value for name, value in ROW.items()}],
         ROW,
         row(target=None, op="Append"),
+        json.dumps([ROW]),
+        [json.dumps(ROW)],
+        [row(cites='["a-1"]')],
+        [row(content=["- Rule."])],
+        [None, ROW],
     ],
 )
 @pytest.mark.parametrize("more", [{"reasoning": "r"}, {}, {"reasoning": None}, {"reasoning": "r", "confidence": 0.9}])
@@ -61,6 +66,8 @@ async def test_an_edit_is_read_in_the_spellings_of_weak_models(edits: Any, more:
         {"tool_calls": [{"id": "1", "function": {"name": "PatchReply", "arguments": PATCH}}]},
         {"PatchReply": PATCH},
         {"edits": PATCH["edits"]},
+        {"type": "object", "properties": PATCH},
+        {"name": "PatchReply", "arguments": {"edits": json.dumps(PATCH["edits"]), "reasoning": "r"}},
     ],
 )
 @pytest.mark.parametrize(
@@ -136,5 +143,5 @@ async def test_an_answer_that_stands_among_the_thoughts_is_told_with_the_switch_
     model = ScriptedModel([Reply(text_in="reasoning_content")] * 2)
     with pytest.raises(UnusableReply) as caught:
         await Structured(model, attempts=2).ask((user("Improve this."),), PatchReply)
-    assert "`content` of the reply was empty, its text stood in `reasoning_content`" in str(caught.value)
+    assert "the reply has no `content`, its text stood in `reasoning_content`" in str(caught.value)
     assert "hint: start the server without its reasoning parser" in str(caught.value)

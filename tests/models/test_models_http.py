@@ -93,6 +93,38 @@ async def test_bad_requests_are_rejected_with_the_words_of_the_server(interface:
     assert str(error) == f"HTTP {status}: too long"
 
 
+FLAGGED = {"reasons": ["violence"], "flagged_input": "How"}
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (400, {"code": "content_filter", "message": "The prompt triggered the content management policy."}),
+        (400, {"type": "content_filter", "message": "The request was rejected because it was considered high risk"}),
+        (400, {"code": "data_inspection_failed", "message": "Input data may contain inappropriate content."}),
+        (400, {"code": "invalid_prompt", "message": "Invalid prompt: it may violate our usage policy."}),
+        (400, {"type": "invalid_request_error", "message": "Content Exists Risk"}),
+        (400, {"code": "400", "message": "litellm.ContentPolicyViolationError: refused"}),
+        (
+            403,
+            {"code": 403, "message": 'm requires moderation. Your input was flagged for "v".', "metadata": FLAGGED},
+        ),
+        (200, {"code": "content_policy_violation", "message": "Your request was rejected."}),
+    ],
+)
+async def test_what_a_filter_before_the_model_refuses_is_an_answer(server: Server, status: int, told: dict[str, Any]):
+    server.script = [http(status, {"error": told})]
+    model = a_model("chat", server)
+    assert (await model.complete(HELLO)).finish == "refusal"
+    await model.aclose()
+
+
+@pytest.mark.parametrize("told", ["Your account has been flagged for abuse", "a filter of the content failed"])
+async def test_what_is_said_of_an_account_or_a_parameter_is_no_refusal(server: Server, told: str):
+    error = await failure("chat", server, http(403, {"error": {"message": told}}))
+    assert isinstance(error, RejectedRole)
+
+
 @EACH
 @pytest.mark.parametrize("status", [401, 402, 403])
 async def test_a_refused_key_rejects_the_role_and_names_the_variable(interface: str, server: Server, status: int):

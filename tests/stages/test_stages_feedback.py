@@ -22,7 +22,7 @@ class Scored(ScoredEnvironment):
 
 
 async def feedback(env: Environment, gold: Any, answer: str = "") -> str:
-    agent = ToldAgent(lambda *_: Trajectory(answer=answer, failure="the reply was empty"))
+    agent = ToldAgent(lambda *_: Trajectory(answer=answer, failure="the reply was empty", ended="empty"))
     task = Task(id="t", input="Which?\n(A) cat\n(B) dog", gold=gold)
     attempt = await make_rollout(agent, env).attempt(task, Skill(text=""), 0)
     assert (attempt.outcome, attempt.reason) == ("failed", "the reply was empty")

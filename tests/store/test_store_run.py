@@ -85,6 +85,7 @@ def test_a_journal_that_cannot_be_used_leaves_the_folder_unlocked(tmp_path):
         ("..", "it names nothing"),
         ("a/b", "it has a '/' or a '\\'"),
         ("a\\b", "it has a '/' or a '\\'"),
+        *((name, "a shell reads it as something else") for name in ("~", "~root", "$HOME", "a`b`", "run*", "run?")),
         ("a\nb", "it has a character that cannot be seen"),
         ("-force", "it begins with a dash, as options do"),
         ("n" * 101, "it has 101 bytes, 100 are allowed"),

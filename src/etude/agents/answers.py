@@ -13,6 +13,7 @@ from etude.errors import BoundaryError
 from etude.protocols import Agent, ChatModel, Texts
 from etude.records import ImagePart, Message, Reply, Task, TextPart
 from etude.records.said import cut_off_at, last_answer, said_in
+from etude.records.tasks import Ended
 from etude.skill import Document
 from etude.timed_regex import Matcher
 
@@ -51,6 +52,8 @@ class FinalAnswer(NamedTuple):
     answer: str
     failure: str
     """Why it is not an answer; empty when it is one."""
+    ended: Ended | None
+    """How the reply ended, where not by itself."""
 
 
 class AnswerReader:
@@ -69,12 +72,12 @@ class AnswerReader:
 
     async def read(self, reply: Reply) -> FinalAnswer:
         """The answer in a reply. Raises BoundaryError: the search for the pattern took too long."""
-        text, problem = said_in(reply, self._limit)
-        cut = reply.finish == "length"
+        text, problem, ended = said_in(reply, self._limit)
+        cut = ended == "cut off"
         answer = last_answer(text, cut=cut) if self._pattern is None else await self._matched(self._pattern, text)
         if answer is None or (cut and self._asks_for_tags and answer == text):
-            return FinalAnswer("", problem or f"{cut_off_at(self._limit)}, before </answer>")
-        return FinalAnswer(answer.strip(), problem)
+            return FinalAnswer("", problem or f"{cut_off_at(self._limit)}, before </answer>", ended)
+        return FinalAnswer(answer.strip(), problem, ended)
 
     async def _matched(self, pattern: str, text: str) -> str:
         try:

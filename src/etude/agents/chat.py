@@ -40,7 +40,7 @@ class ChatAgent(AnsweringAgent[AnswerOptions]):
             answer=answered.answer,
             messages=(asked, assistant(reply.text)),
             failure=answered.failure,
-            cut_at=self._target.max_output_tokens if reply.finish == "length" else None,
+            ended=answered.ended,
             usage=reply.usage,
             simulated=reply.simulated,
         )

@@ -243,14 +243,12 @@ class ProgramAgent(AnsweringAgent[ProgramOptions]):
             Account(report.answer, report.messages or after_the_prompt(conversation), dict(report.exit_codes)),
             workspace.names,
         )
-        cut = ran.last_finish == "length"
-        said = Reply(text=account.answer, finish="length" if cut else "stop")
-        answered = await self._answers.read(said)
+        answered = await self._answers.read(Reply(text=account.answer, finish=ran.last_finish))
         return Trajectory(
             answer=answered.answer,
             messages=(user(order.prompt), *account.messages),
             failure=failure or answered.failure,
-            cut_at=self._target.max_output_tokens if cut else None,
+            ended=None if failure and answered.ended == "empty" else answered.ended,
             usage=report.usage if session is None else session.usage,
             simulated=session is not None and session.simulated,
             exit_codes=account.exit_codes,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from etude.concurrency import give_up
 from etude.gateway import GatewaySession
 from etude.programs.program import Launch
+from etude.records.messages import Finish
 from etude.sandbox import Box, Finished, Limits, Sandbox, run
 from etude.sandbox.process import spend
 
@@ -22,8 +23,8 @@ class ProgramRun:
     """None when the gateway had it ended."""
     asked: int | None
     """Requests that reached the gateway, None without one."""
-    last_finish: str
-    """How the last reply of the model ended; empty where that is not known."""
+    last_finish: Finish
+    """How the last reply of the model ended, as far as that is known."""
     in_vain: bool
     """For most of its time the program waited for a turn of the model, or for what came to an error or to nothing; or
     the model never answered. One that used more of it cannot choose to have no score."""
@@ -59,7 +60,7 @@ async def run_program(
             answered = any(exchange.status == 200 for exchange in session.log)
             in_vain = not answered or sum(session.used) - before - waited < limits.seconds / 2
         asked, log = (None, []) if session is None else (len(session.log), session.log)
-        last = log[-1].finish if log else ""
+        last = log[-1].finish if log else "stop"
         return ProgramRun(running.result() if running.done() else None, asked, last, in_vain)
     finally:
         await give_up(running, failing, watching)  # the first ends the program and all it started

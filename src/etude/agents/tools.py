@@ -142,12 +142,14 @@ class ToolsAgent(AnsweringAgent[ToolsOptions]):
                 files = workspace.changes()
             except NotKept as error:
                 files, failure = {}, failure or error.message
-        answered = FinalAnswer("", failure) if talk.final is None else await self._answers.read(talk.final)
+        answered = FinalAnswer("", failure, "cut off" if talk.cut else None)
+        if talk.final is not None:
+            answered = await self._answers.read(talk.final)
         return Trajectory(
             answer=answered.answer,
             messages=tuple(message.shown for message in talk.messages),
             failure=answered.failure or failure,
-            cut_at=self._target.max_output_tokens if talk.cut else None,
+            ended=answered.ended,
             usage=talk.usage,
             simulated=talk.simulated,
             exit_codes=talk.exit_codes,

@@ -57,7 +57,7 @@ def verdict(ran: ProgramRun, report: Report, traits: AgentTraits, trouble: str) 
     # Programs make errors of these, but the model answered.
     if ran.last_finish == "refusal":
         return REFUSED
-    if ran.last_finish == "length" and (report.error or not report.answer.strip()):
+    if ran.last_finish == "length" and report.error:
         return cut_off_at(traits.limit)
     if report.error:
         gave_up = f"agent {traits.agent!r} gave up: {report.error}"
@@ -74,7 +74,7 @@ def verdict(ran: ProgramRun, report: Report, traits: AgentTraits, trouble: str) 
         raise _outdated(broke_off) if _too_old(ran, last_words(finished)) else ProgramFailed(broke_off)
     if idle:
         raise ProgramFailed(f"agent {traits.agent!r} asked no model, {_end(finished)}")
-    return "" if report.answer.strip() else "the answer was empty"
+    return ""
 
 
 def _too_old(ran: ProgramRun, words: str) -> bool:

@@ -110,12 +110,12 @@ class FunctionAgent(Agent):
         answer, score = self._understood(result)
         if answer is None:
             answer = target.messages[-1].text if target.messages else ""
-        messages = tuple(target.messages)
+        failure = "" if answer.strip() or score is not None else target.problem
         made = Trajectory(
             answer=answer,
-            messages=messages,
-            failure="" if answer.strip() or score is not None else target.problem,
-            cut_at=target.cut_at,
+            messages=tuple(target.messages),
+            failure=failure,
+            ended=target.ended if failure or target.ended == "cut off" else None,
             usage=target.usage,
             simulated=target.simulated,
         )

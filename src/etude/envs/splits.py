@@ -29,6 +29,7 @@ _MANY = 10
 _UNSEEN = re.compile("[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
 """Soft hyphens, joiners, marks of direction and of byte order, selectors of a glyph: nobody sees them."""
 _SPACES = re.compile("[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
+_HYPHENS = re.compile("[\u2010\u2011\u2212]")
 _MARKS = "[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u3099\u309a]"
 _PILED = re.compile(f"({_MARKS}{{30}}){_MARKS}+")
 """More marks on one letter than the 30 that Unicode's stream-safe form has: sorting them takes quadratic time."""
@@ -36,10 +37,11 @@ _FORBIDS = re.compile(r"\(\?<?!|\[\^")
 
 
 def one_form(text: str) -> str:
-    """Text in the one form of what looks the same: composed letters (NFC), nothing unseen, plain spaces."""
+    """Text in the one form of what looks the same: composed letters (NFC), nothing unseen, plain spaces, hyphens and
+    signs."""
     if text.isascii():
         return text
-    return composed(_SPACES.sub(" ", _UNSEEN.sub("", text)))
+    return composed(_HYPHENS.sub("-", _SPACES.sub(" ", _UNSEEN.sub("", text))))
 
 
 def composed(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, Message, Reply, Score, TextPart, Trajectory, Usage, assistant, system, user
 from etude.records.said import said_in
+from etude.records.tasks import Ended
 
 T = TypeVar("T")
 _MARK = "etude-score"
@@ -26,8 +27,8 @@ class Target:
         self.simulated = False
         self.problem = ""
         """Why the last reply is no answer; empty when it is one."""
-        self.cut_at: int | None = None
-        """The token limit, where the last reply was cut off at it."""
+        self.ended: Ended | None = None
+        """How the last reply ended, where not by itself."""
         self.failed: BaseException | None = None
         """The error of the last request; None when it was answered."""
 
@@ -42,9 +43,7 @@ class Target:
             self.failed = error
             raise
         self.failed = None
-        limit = self._model.max_output_tokens
-        text, self.problem = said_in(reply, limit)
-        self.cut_at = limit if reply.finish == "length" else None
+        text, self.problem, self.ended = said_in(reply, self._model.max_output_tokens)
         reply = reply.model_copy(update={"text": text})
         sent = [message.shown for message in request.messages]
         known = len(self.messages)

@@ -22,23 +22,11 @@ _SAID = (
     "tokens_predicted",
 )
 """In the words of OpenAI, Anthropic, Gemini, TGI, Ollama and llama.cpp."""
-_DETAILS = ("prompt_tokens_details", "input_tokens_details")
-_THOUGHT = tuple(
-    f"{place}{name}_tokens"
-    for place in ("completion_tokens_details.", "output_tokens_details.", "")
-    for name in ("reasoning", "thinking", "thoughts")
-)
-_READ = (
-    *(f"{details}.cached_tokens" for details in _DETAILS),
-    "prompt_cache_hit_tokens",  # DeepSeek
-    "cached_tokens",  # Moonshot
-    "num_cached_tokens",  # Mistral
-    "cache_read_input_tokens",  # proxies to Anthropic
-)
-_WRITTEN = (
-    *(f"{details}.{name}" for details in _DETAILS for name in ("cache_write_tokens", "cache_creation_tokens")),
-    *(f"{place}cache_creation_input_tokens" for place in ("prompt_tokens_details.", "")),  # the first is Qwen's
-)
+_THOUGHT = re.compile(r"(?!prompt|input).*(?:reasoning|thinking|thoughts).*tokens")
+_READ = re.compile(r".*cache(?!.*(?:writ|creat|miss)).*tokens")
+_WRITTEN = re.compile(r".*cache.*(?:writ|creat).*tokens")
+"""What servers call tokens that they thought, and those that they read from the cache and wrote to it: in the bill,
+or in details of it, as `completion_tokens_details.reasoning_tokens`."""
 
 
 def usage_of_openai(bill: object) -> Usage:
@@ -46,7 +34,7 @@ def usage_of_openai(bill: object) -> Usage:
     and of what is left of the total: some servers have thoughts in the total only. A total alone is output, which is
     the dearer part. Counts of the cache that exceed the input were not counted in it."""
     bill = _named(bill)
-    read, written = _count(bill, *_READ), _count(bill, *_WRITTEN)
+    read, written = _most(bill, _READ), _most(bill, _WRITTEN)
     asked, said, total = _count(bill, *_PROMPT), _said(bill), _count(bill, "total_tokens")
     if _count(bill, *_SAID):
         asked = asked or max(0, total - said)
@@ -61,10 +49,11 @@ def usage_of_openai(bill: object) -> Usage:
 def usage_of_anthropic(bill: object) -> Usage:
     """The tokens of a bill in the words of Messages, whose `input_tokens` are what the cache had no part in."""
     bill = _named(bill)
-    hour = _count(bill, "cache_creation.ephemeral_1h_input_tokens")
+    kept = as_bill(bill.get("cache_creation"))
+    hour = _count(kept, "ephemeral_1h_input_tokens")
     read = _count(bill, "cache_read_input_tokens")
-    parts = hour + _count(bill, "cache_creation.ephemeral_5m_input_tokens")
-    written = max(_count(bill, "cache_creation_input_tokens"), parts)
+    parts = hour + _count(kept, "ephemeral_5m_input_tokens")
+    written = max(_most(bill, _WRITTEN), parts)
     asked, cache = _count(bill, *_PROMPT), read + written
     # A count of the prompt beside `input_tokens` has the cache in it.
     asked = max(asked, _count(bill, "input_tokens") + cache) if "input_tokens" in bill else asked + cache
@@ -79,7 +68,7 @@ def usage_of_anthropic(bill: object) -> Usage:
 
 def _said(bill: Bill) -> int:
     """The output, with thoughts that only the details have."""
-    said, thought = _count(bill, *_SAID), _count(bill, *_THOUGHT)
+    said, thought = _count(bill, *_SAID), _most(bill, _THOUGHT)
     return said + thought if thought > said else said
 
 
@@ -113,15 +102,19 @@ def later(before: Bill, bill: object) -> Bill:
     return found
 
 
-def _count(bill: Bill, *places: str) -> int:
-    """The largest count at the places, as in `details.cached_tokens`; 0 where there is none."""
-    return max(_tokens(_at(bill, place)) or 0 for place in places)
+def _count(bill: Bill, *names: str) -> int:
+    """The largest count of these names; 0 where there is none."""
+    return max(_tokens(bill.get(name)) or 0 for name in names)
 
 
-def _at(found: object, place: str) -> object:
-    for name in place.split("."):
-        found = as_bill(found).get(name)
-    return found
+def _most(bill: Bill, names: re.Pattern[str], place: str = "") -> int:
+    """The largest count at places of these names; 0 where there is none."""
+    counts = [0]
+    for name, value in bill.items():
+        inner = as_bill(value)
+        here = 0 if inner or not names.fullmatch(place + name) else _tokens(value) or 0
+        counts.append(max(here, _most(inner, names, f"{place}{name}.")))
+    return max(counts)
 
 
 def _tokens(value: object) -> int | None:

@@ -280,7 +280,7 @@ def _read_reply(body: bytes) -> Reply:
         raise error_within(error)
     usage = usage_of_openai(completion.usage)
     ending = ending_of(choice.finish_reason, usage)
-    if choice.message is None and ending != "refusal":
+    if choice.message is None and ending == "stop":
         raise ValueError("no choice with a message")
     said = choice.message or CompletionMessage()
     calls = tuple(

@@ -13,35 +13,33 @@ LONGEST = 80
 """Characters of an ending that is told."""
 
 _WORDS: Mapping[Ending, str] = {
-    # By itself: the words of the four formats, of other servers behind them (TGI, Together, Cohere, watsonx, ERNIE),
-    # and calls that the model spoiled (Gemini): the server did its part.
-    "stop": """
-        stop stopped tool_calls tool_call tool_use function_call
-        end_turn stop_sequence pause_turn
-        completed
-        malformed_function_call malformed_tool_use malformed_model_output malformed_response
-        unexpected_tool_call too_many_tool_calls
-        eos eos_token eos_token_id eos_found eot eom end end_of_text endoftext end_of_turn end_of_sequence
-        stop_word stop_token stop_before end_token stop_string_found
-        complete done finish finished normal success
+    # Refused, by the model or by a filter; `language` and `other` are Gemini's.
+    "refusal": """
+        filter filtered refusal refused sensitive safety recitation blocklist blocked blacklist prohibited spii armor
+        guardrail policy moderation flagged language other
     """,
     # Cut off: by a limit of tokens, by the end of the context, or because the model went round in circles.
-    "length": """
-        length max_length max_tokens max_output_tokens max_completion_tokens max_new_tokens max_tool_calls
-        token_limit limit maximum_tokens max_predicted_tokens_reached
-        model_length max_len max_context context context_length_reached context_length_exceeded
-        model_context_window_exceeded error_limit continuation repetition
-    """,
-    # Refused, by the model or by a filter; `other` is Gemini's word for reasons that it does not tell.
-    "refusal": """
-        content_filter content_filtered refusal refused sensitive safety recitation language blocklist blocked
-        blacklist prohibited_content spii image_safety image_prohibited_content image_recitation
-        model_armor guardrail_intervened error_toxic other
+    "length": "length len max maximum limit context continuation repetition truncated truncation capped",
+    # By itself: also with a call that the model spoiled (Gemini), where the server did its part.
+    "stop": """
+        stop stopped tool tools call calls use function end pause completed complete done finish finished normal
+        success eos eot eom endoftext malformed
     """,
 }
+"""What happened, by the words in names of it."""
+_BESIDE = frozenset(
+    re.findall(
+        r"\w+",
+        "reached exceeded token tokens id ids turn sequence string str text word words found matched of by too many "
+        "new output completion model window predicted before content prompt violation intervened image",
+    )
+)
+"""Words that may stand beside these. A name with any other, as `time_limit` and `function_error`, is not known."""
+_WHOLE: Mapping[str, Ending] = {"error_limit": "length", "error_toxic": "refusal", "unexpected_tool_call": "stop"}
+"""Names, of Cohere and Gemini, whose words do not say what happened."""
 _NOTHING = frozenset({"", "null", "none", "unspecified"})
 """Ways to write that there is no word yet."""
-_ENDINGS: Mapping[str, Ending] = {word: ending for ending, words in _WORDS.items() for word in words.split()}
+_MEANT = frozenset(word for words in _WORDS.values() for word in words.split())
 
 
 def ending_of(reason: object, usage: Usage) -> Ending:
@@ -49,10 +47,19 @@ def ending_of(reason: object, usage: Usage) -> Ending:
     the `usage` that is billed all the same: the word is not known as a good end, so the reply is a broken one."""
     if not has_ended(reason):
         return "stop"
-    if (word := _word(reason)) in _ENDINGS:
-        return _ENDINGS[word]
+    if ending := known_ending(reason):
+        return ending
     said = " ".join(str(reason).split())[:LONGEST]
     raise TransientError(f"the server broke the reply off: it ended with {said!r}", usage=usage)
+
+
+def known_ending(reason: object) -> Ending | None:
+    """What a name for the end means; None where it is not known. Of several things that happened, the worst."""
+    name = _word(reason)
+    words = set(name.split("_"))
+    if name in _WHOLE or not words <= _BESIDE | _MEANT:
+        return _WHOLE.get(name)
+    return next((ending for ending in _WORDS if not words.isdisjoint(_WORDS[ending].split())), None)
 
 
 def has_ended(reason: object) -> bool:
@@ -62,7 +69,7 @@ def has_ended(reason: object) -> bool:
 
 def later_ending(before: object, reason: object) -> object:
     """How a stream ended that has told an end before: what is said of a plain end does not take back another one."""
-    plain = has_ended(before) and _ENDINGS.get(_word(reason)) == "stop"
+    plain = has_ended(before) and known_ending(reason) == "stop"
     return before if plain or not has_ended(reason) else reason
 
 

@@ -1,5 +1,6 @@
 """Errors as servers tell them: with a status of their own, or within an answer that had begun well."""
 
+import re
 from collections.abc import Iterable
 from typing import Any, cast
 
@@ -22,7 +23,17 @@ class ServerError(Exception):
         self.said = said or message
         self.wait = wait
 
+    @property
+    def filtered(self) -> bool:
+        """Whether a filter before the model refused what was asked. That is an answer, and never another one."""
+        told = " ".join((self.message, *self.codes))
+        return self.status in (400, 403, 422) and _FILTERED.search(told) is not None
 
+
+_FILTERED = re.compile(
+    r"(?i)content[ _]?(?:filter|policy|management policy|exists risk)|data_?inspection|invalid_prompt"
+    r"|(?:input|prompt|request|content)s? (?:was|were|has been|have been) flagged"
+)
 _NO_MONEY = frozenset({"insufficient_quota", "billing_error"})
 _NO_MODEL = "Invalid model name"
 """What LiteLLM says with a 400."""
@@ -54,6 +65,8 @@ def as_model_error(error: ServerError, *, account: str, place: str) -> ModelErro
 _STATUSES = {
     "authentication_error": 401,
     "billing_error": 402,
+    "content_filter": 400,
+    "content_policy_violation": 400,
     "context_length_exceeded": 400,
     "insufficient_quota": 402,
     "invalid_prompt": 400,

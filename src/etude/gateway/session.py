@@ -11,6 +11,7 @@ from etude.errors import BoundaryError, EtudeError, InputError, RejectedRequest
 from etude.gateway.memory import OpaqueMemory
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, Message, Record, Reply, Usage
+from etude.records.messages import Finish
 from etude.sandbox.process import seconds_used
 
 HUNG_UP = 499
@@ -34,8 +35,8 @@ class Exchange(Record):
 
     status: int
     """The status that the program got: 200, an error, or 499 when it had hung up before the answer came."""
-    finish: str = ""
-    """How the reply ended, as `Reply.finish`."""
+    finish: Finish = "stop"
+    """How the reply ended."""
     usage: Usage = Usage()
     error: str = ""
 

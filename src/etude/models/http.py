@@ -100,11 +100,19 @@ class HttpModel(ProviderModel):
         """The headers that show the key."""
 
     async def complete(self, request: ChatRequest) -> Reply:
-        import httpx2
-
         key = await self._key.renewed()
         sending = self._sending
         request = sending.fit(request)
+        try:
+            return await self._answered(request, sending, key)
+        except ServerError as error:
+            if error.filtered:
+                return Reply(finish="refusal")
+            raise self._refusal(error, request, sending) from None
+
+    async def _answered(self, request: ChatRequest, sending: Sending, key: str) -> Reply:
+        import httpx2
+
         try:
             async with self._connected().one() as client, asyncio.timeout(self._settings.timeout):
                 body = await self._sent(client, request, sending.settings, key)
@@ -116,12 +124,8 @@ class HttpModel(ProviderModel):
         except httpx2.HTTPError as error:
             message = f"no connection: {str(error) or type(error).__name__}"
             raise TransientError(self._quote(message), unreachable=True) from None
-        except ServerError as error:
-            raise self._refusal(error, request, sending) from None
         try:
             reply = self._format.read_reply(body)
-        except ServerError as error:
-            raise self._refusal(error, request, sending) from None
         except TransientError as error:
             raise TransientError(self._quote(error.message), usage=error.usage) from None
         except ValueError:

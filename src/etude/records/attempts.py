@@ -8,7 +8,7 @@ from pydantic import Field, SerializationInfo, SerializerFunctionWrapHandler, mo
 from etude.records.messages import Message, Usage
 from etude.records.record import Record, brief
 from etude.records.skills import File
-from etude.records.tasks import Ended, Score, Task, how_ended
+from etude.records.tasks import Ended, Score, Task
 
 Outcome = Literal["completed", "failed", "void"]
 Role = Literal["target", "optimizer", "judge"]
@@ -26,8 +26,8 @@ class Trajectory(Record):
     messages: tuple[Message, ...] = ()
     failure: str = ""
     """Why the attempt failed by the agent's own fault (refusal, step limit, empty answer); empty if it did not."""
-    cut_at: int | None = Field(default=None, exclude_if=lambda limit: limit is None)
-    """The token limit of a reply (`target.max_output_tokens`) where the last one was cut off at it."""
+    ended: Ended | None = Field(default=None, exclude_if=lambda ended: ended is None)
+    """How the last reply ended, where not by itself."""
     usage: Usage = Usage()
     simulated: bool = False
     exit_codes: dict[str, int] = Field(default_factory=dict[str, int])
@@ -43,11 +43,6 @@ class Trajectory(Record):
     usd: float | None = Field(default=None, ge=0)
     """What its model calls cost in US dollars; None when a price is unknown, or the calls are not metered. Not in
     views either."""
-
-    @property
-    def ended(self) -> Ended | None:
-        """How the last reply ended, where not by itself."""
-        return how_ended(self.failure, self.cut_at)
 
     def __repr__(self) -> str:
         failure = f", failed: {brief(self.failure, 20)}" if self.failure else ""

@@ -6,6 +6,8 @@ from pydantic import Field, JsonValue
 
 from etude.records.record import Record
 
+Finish = Literal["stop", "length", "tool_calls", "refusal"]
+
 
 class TextPart(Record):
     """A piece of text in a message."""
@@ -137,7 +139,7 @@ class Reply(Record):
 
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
-    finish: Literal["stop", "length", "tool_calls", "refusal"] = "stop"
+    finish: Finish = "stop"
     text_in: str = Field(default="", exclude_if=lambda name: not name)
     """Where `text` is empty: the field of the body that held what the model wrote, as in `reasoning_content`."""
     usage: Usage = Usage()

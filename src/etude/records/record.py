@@ -27,7 +27,7 @@ def brief(text: str, most: int = 60) -> str:
 class Lenient(BaseModel):
     """Base of what others write: fields that are not known are passed over."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
 def as_text(value: BaseModel) -> str:
@@ -42,7 +42,9 @@ def as_text(value: BaseModel) -> str:
 class Record(BaseModel):
     """Base of all records: frozen, and unknown fields are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, ser_json_bytes="base64", val_json_bytes="base64"
+    )
 
     def __str__(self) -> str:
         return repr(self)

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from etude.records.messages import Reply
-from etude.records.tasks import REFUSED
+from etude.records.tasks import REFUSED, Ended
 
 _NAME = (
-    r"(?:(?:[\w-]{1,20}[:_]|ant)?(?:think(?:ing(?:_(?:process|block))?|_fast(?:er)?)?|thoughts?(?:_process)?"
-    r"|chain[_-]of[_-]thought|cot|reasoning(?:_content)?|scratch_?pad|monologue))"
+    r"(?:(?:[^\W_]{1,20}[:_-]){0,2}(?:ant|deep)?"
+    r"(?:think(?:ing)?|thoughts?|reasoning|monologue|scratch_?pad|cot|working_out)(?:[_-](?!end|begin|start)\w{1,60})?)"
 )
 _MARK = re.compile(
     r"(?=[<\[◁][/\\|｜\w])(?:"  # most of a text is passed over by its first letters
@@ -17,7 +17,7 @@ _MARK = re.compile(
     r"|(?P<end>\[/THINK\]|◁/think▷|<unused95>|<channel\|>)"
     r"|<[|｜]?(?:(?P<slash>[/\\]\s?|end[_▁](?:of[_▁])?)|(?:begin|start)[_▁](?:of[_▁])?)?"
     rf"[|｜]?{_NAME}(?:[_▁](?:(?P<last>end)|begin|start))?(?:\s[^<>]{{0,200}}?)?[|｜]?(?P<open>(?P<empty>/)?>)"
-    r"|<\|?(?P<answered>[/\\]\s?)?(?P<answer>answers?(?:\s[^<>]{0,200}?)?\|?(?:(?P<void>/)?>|(?(answered)\Z|(?!))))"
+    r"|<\|?(?P<answered>[/\\]\s?)?(?P<answer>(?:final[_-])?answers?(?:\s[^<>]{0,200}?)?\|?(?:(?P<void>/)?>|(?(answered)\Z|(?!))))"
     r"|<\|(?:begin|(?P<boxed>end))_of_(?P<box>box)\|>"
     r"|(?P<channel><\|channel\|>\s{0,9}analysis[^<]{0,100}<\|message\|>)"
     r"|(?P<final><\|channel\|>\s{0,9}(?:final|commentary)[^<]{0,100}(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
@@ -34,18 +34,20 @@ _IN_WORDS = (
     ("here's my thought process:", "here's my response:"),
 )
 """How a reply begins that has its thoughts in plain words, and how they end. Without the end it is an answer."""
-_HEAD = re.compile(r"<\|(?:begin_of_solution|start_response)\|>\s*", re.IGNORECASE)
 _TAIL = re.compile(
-    r"\s*(?:<[|｜](?:end[\w▁]{0,20}|return|call|im_end|eot_id|eom_id)[|｜]>|</s>|<end_of_turn>|<eos>"
-    r"|\[END FINAL RESPONSE\])\Z",
+    r"(?:\s*(?:<[|｜](?!end_of_box)[\w▁]{1,40}[|｜]>|</s>|<end_of_turn>|<turn\|>|<(?:\w{1,9}:)?eos>|\[e~\["
+    r"|\[END FINAL RESPONSE\])){1,4}\Z",
     re.IGNORECASE,
 )
-"""Marks around what stands behind the thoughts; servers that know a model's marks for the end drop them."""
+"""Marks behind what is said; servers that know a model's marks for the end drop them."""
 _BLANK = re.compile(
-    r"(?:[\s\ufeff\u200b]|<s>|<bos>|<\|(?:im_start|start|start_header_id)\|>assistant(?:<\|end_header_id\|>)?"
-    r"|<\|assistant\|>)*"
+    rf"(?:[\s\ufeff\u200b]|(?!{_MARK.pattern})(?:<[|｜][\w▁]{{1,40}}[|｜]>(?:assistant|model)?(?![ ,.;:])"
+    r"|<s>|<bos>|\[BOS\]|<\|turn>model|\]~b\]ai))*",
+    re.IGNORECASE,
 )
 """What stands before everything, with the marks by which a template begins a turn."""
+_WRAPPED = re.compile(r"<(response|solution|output)>((?:(?!<\1>).)*)</\1>", re.DOTALL | re.IGNORECASE)
+"""How some models write what they say behind their thoughts."""
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*(.*)$", re.MULTILINE)
 _QUOTES = frozenset("\"'`“”‘’«»„")
 _NAMING = re.compile(r"[ \t]+(?:tags?|and|or|elements?|markers?|blocks?)\b", re.IGNORECASE)
@@ -57,6 +59,7 @@ SERVER = (
 )
 """What to do where all that a model wrote stands in another field than its answer."""
 
+CUT_OFF = "the reply was cut off at the token limit"
 UNENDED = "the reply is a thought that never ends"
 
 
@@ -74,29 +77,32 @@ class Utterance(NamedTuple):
     text: str
     problem: str = ""
     """Why the reply is no answer; empty when it is one."""
+    ended: Ended | None = None
+    """How it ended, where not by itself."""
 
 
 def said_in(reply: Reply, limit: int) -> Utterance:
     """What a reply says. `limit` is the most tokens that it could have."""
     text = without_thoughts(reply.text)
     if reply.finish == "refusal":
-        return Utterance(text or "", REFUSED)
+        return Utterance(text or "", REFUSED, "refused")
     cut = cut_off_at(limit) if reply.finish == "length" else ""
+    problem = "" if text else _silence(reply, cut)
     if text is None:
-        return Utterance("", f"{cut}, within its thoughts" if cut else UNENDED)
-    return Utterance(text, "" if text else _silence(reply, cut))
+        problem = f"{cut}, within its thoughts" if cut else UNENDED
+    return Utterance(text or "", problem, "cut off" if cut else "empty" if problem else None)
 
 
 def cut_off_at(limit: int) -> str:
     """That a reply of the target was cut off, with the setting that says where."""
-    return f"the reply was cut off at the token limit (target.max_output_tokens = {limit})"
+    return f"{CUT_OFF} (target.max_output_tokens = {limit})"
 
 
 def _silence(reply: Reply, cut: str) -> str:
     if cut:
         return f"{cut}, within its thoughts" if reply.text_in or reply.text.strip() else f"{cut}, before any text"
     if reply.text_in:
-        return f"the `content` of the reply was empty, its text stood in `{reply.text_in}`: {SERVER}"
+        return f"the reply has no `content`, its text stood in `{reply.text_in}`: {SERVER}"
     if reply.tool_calls:
         return f"the reply calls the tool {reply.tool_calls[0].name!r}, and no tools were offered"
     return "the reply has thoughts and no answer" if reply.text.strip() else "the reply was empty"
@@ -112,7 +118,9 @@ def without_thoughts(text: str) -> str | None:
     text = _behind_words(text)
     marks = [mark for mark in _marks(text) if not _is_quoted(text, mark)]
     end = _end_of_thoughts(text, list(_outside(marks, _code(text)))) if marks else 0
-    return None if end is None else _unwrapped(text[end:])
+    said = None if end is None else _unwrapped(text[end:])
+    wrapped = _WRAPPED.fullmatch(said) if said and end else None
+    return wrapped[2].strip() if wrapped else said
 
 
 def last_answer(text: str, *, cut: bool) -> str | None:
@@ -295,6 +303,7 @@ class _Thoughts:
 
 
 def _unwrapped(text: str) -> str:
+    """Without marks around it, unless there is nothing else."""
     text = text.strip()
-    head, tail = _HEAD.match(text), _TAIL.search(text, max(0, len(text) - 40))
-    return text[head.end() if head else 0 : tail.start() if tail else None].strip()
+    tail = _TAIL.search(text, max(0, len(text) - 150))
+    return text[_begin(text, 0) : tail.start() if tail else None].strip() or text

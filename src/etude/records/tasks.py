@@ -20,8 +20,6 @@ MEANS: Mapping[Metric, str] = {
 """What people call a mean over tasks."""
 REFUSED = "the model refused"
 """The failure of an attempt that the target refused, or a filter before it."""
-_SILENT = ("the reply ", "the `content` of the reply ", "the answer was empty")
-"""How the failure begins of an attempt whose last reply has no answer."""
 Ended = Literal["cut off", "refused", "empty"]
 """How the last reply of an attempt ended, where not by itself."""
 CURES: Mapping[Ended, str] = {
@@ -30,13 +28,6 @@ CURES: Mapping[Ended, str] = {
     "empty": "see what the server makes of thoughts and tools, or take another target.model",
 }
 """What to do about such replies."""
-
-
-def how_ended(failure: str, cut_at: int | None) -> Ended | None:
-    """How the last reply of an attempt ended, where not by itself."""
-    if failure == REFUSED:
-        return "refused"
-    return "cut off" if cut_at is not None else "empty" if failure.startswith(_SILENT) else None
 
 
 def counted_ends(scores: Iterable["Score"]) -> dict[Ended, int]:

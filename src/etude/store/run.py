@@ -268,6 +268,8 @@ def _why_not(name: str) -> str:
         return "it names nothing"
     if any(letter in "/\\" for letter in name):
         return "it has a '/' or a '\\'"
+    if any(letter in "~$`*?" for letter in name):
+        return "a shell reads it as something else"
     if not name.isprintable():
         return "it has a character that cannot be seen"
     if len(name.encode()) > MOST_NAME_BYTES:

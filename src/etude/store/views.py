@@ -1,6 +1,7 @@
 """Reading a run folder, also while the run is under way. Nothing here writes."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeVar, cast
@@ -179,9 +180,9 @@ def read_run(path: Path | str) -> RunView:
         path=str(root),
         summary=summary,
         outdated=stopped and not _ended(root),
-        steps=_steps(root / "steps"),
-        epochs=_steps(root / "epochs"),
-        skills=tuple(f"skills/{file.name}" for file in sorted(root.glob("skills/*.md"))),
+        steps=tuple(map(_step, numbered(root, "steps/*"))),
+        epochs=tuple(map(_step, numbered(root, "epochs/*"))),
+        skills=tuple(f"skills/{file.name}" for file in numbered(root, "skills/*.md")),
         running=running,
         resumable=not running and not borrowed and (summary is None or stopped),
         evaluations_only=borrowed,
@@ -226,9 +227,11 @@ def _ended(root: Path) -> bool:
     return last != "run_started"
 
 
-def _steps(folder: Path) -> tuple[StepView, ...]:
-    numbered = (path for path in folder.glob("*") if path.name.isdecimal())
-    return tuple(_step(path) for path in sorted(numbered, key=lambda path: int(path.name)))
+def numbered(root: Path, pattern: str) -> list[Path]:
+    """What a run has numbered, as `steps/0001` or `skills/0001.md`; other files were put there by somebody else."""
+    named = ((path.relative_to(root).parts[1], path) for path in root.glob(pattern))
+    ours = [(len(name), name, path) for name, path in named if re.fullmatch(r"\d+(?:\.md)?", name)]
+    return [path for _, _, path in sorted(ours)]
 
 
 def _step(folder: Path) -> StepView:

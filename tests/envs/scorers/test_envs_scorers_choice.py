@@ -182,6 +182,23 @@ COLOURS = {"A": "red", "B": "green", "C": "light blue", "D": "blue"}
         "Die Antwort lautet B",
         "\u9078B",
         "\u7b54\u3048\u306fB\u3067\u3059",
+        "Verdict: B",
+        "Output: B",
+        "A is too dark.\n\nConclusion: **B**",
+        "Antwoord: B",
+        "\u0110\u00e1p \u00e1n: B",
+        "Label: (B)",
+        "La bonne r\u00e9ponse est la B.",
+        "La respuesta correcta es la opci\u00f3n B.",
+        "A resposta correta \u00e9 a letra B.",
+        "I think it's B because A is dark",
+        "Of all, B seems to be the most plausible.",
+        "B is the most likely",
+        "It is green, not red.",
+        "It is green rather than light blue",
+        "Unlike red, green fits.",
+        "Perhaps B",
+        "Maybe B.",
     ],
 )
 def test_a_label_or_an_option_is_found_in_common_forms(answer: str) -> None:
@@ -346,6 +363,12 @@ def test_a_longer_option_is_not_the_shorter_one_within_it() -> None:
         "The answer is B. No, C.",
         "The answer is B. Sorry, I mean C",
         "The answer is B. On second thought, I cannot tell.",
+        "A. Actually, B.",
+        "B) green. Or, wait, C.",
+        "Best: B\nSecond: C",
+        "red and green are wrong",
+        "not red and green",
+        "It is not red or green",
     ],
 )
 def test_an_answer_that_could_mean_two_or_denies_supposes_or_takes_back_a_label_chooses_none(answer: str) -> None:
@@ -415,6 +438,12 @@ def test_an_answer_without_a_clear_choice_has_none(answer: str) -> None:
         ("Q? (A) x (B) y z", {"A": "x", "B": "y z"}),
         ("(B) x\n(C) y", {}),
         ("A. Smith wrote this.", {}),
+        ("Which?\na) red\nb) green", {"A": "red", "B": "green"}),
+        ("Which?\n(a) red\n(b) green", {"A": "red", "B": "green"}),
+        ("Which?\n- A. red\n- B. green", {"A": "red", "B": "green"}),
+        ("Which?\n**A.** red\n**B)** green", {"A": "red", "B": "green"}),
+        ("Which?\nOption A: red\nOption B: green", {"A": "red", "B": "green"}),
+        ("\u54ea\u4e2a\uff1f\nA\u3001red\nB\uff09green", {"A": "red", "B": "green"}),
     ],
 )
 def test_options_are_read_from_the_task(text: str, options: dict) -> None:
@@ -436,7 +465,23 @@ def test_what_is_read_is_always_a_label(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "odd", ["*_", " ", "boxed{", "(", "(A) ", "answer ", "answer is ", "A is ", "not ", "A\n", "so ", "if A is "]
+    "odd",
+    [
+        "*_",
+        " ",
+        "boxed{",
+        "(",
+        "(A) ",
+        "answer ",
+        "answer is ",
+        "A is ",
+        "not ",
+        "A\n",
+        "so ",
+        "if A is ",
+        "\n",
+        "a: \n",
+    ],
 )
 def test_the_time_to_read_an_answer_grows_with_its_length_only(odd: str) -> None:
     # Ends within moments, or, should a repetition be unbounded again, not for many minutes.

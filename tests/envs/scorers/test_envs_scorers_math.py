@@ -121,6 +121,19 @@ SAME = [
     (r"\frac{a+b}{c+d}", "(a+b)/(c+d)"),
     ("(+5,-3)", "(5,-3)"),
     ("x_{12}", "x\u2081\u2082"),
+    (".5", "0.5"),
+    ("(.5, 1)", "(0.5, 1)"),
+    (r"\begin{pmatrix} -1/3 \\ 2/3 \end{pmatrix}", r"\begin{bmatrix} -\frac{1}{3} \\ \frac{2}{3} \end{bmatrix}"),
+    (r"\frac{\pi}{6}", r"\frac{1}{6}\pi"),
+    (r"\frac{2\pi}{3}", r"\frac{2}{3}\pi"),
+    (r"\frac{5}{2}x", "5x/2"),
+    (r"\frac{\sqrt{3}}{2}", r"\frac{1}{2}\sqrt{3}"),
+    (r"x^{\frac{1}{2}}", "x^{1/2}"),
+    (r"36\pi", r"36\pi \text{ cm}^2"),
+    (r"\tan x", r"\tan(x)"),
+    ("120", "5! = 120"),
+    ("16", r"\boxed{\approx 16}"),
+    ("3.14", r"\pi \approx 3.14"),
 ]
 
 
@@ -219,6 +232,16 @@ OTHER = [
     ("5e-5", "5*e - 5"),
     ("5000", "5*x 10^3"),
     ("|x|5", "|x|+5"),
+    (".5", "5"),
+    ("-.5", "5"),
+    (r"\frac{2}{3}\pi", r"\frac{2}{3\pi}"),
+    (r"\frac{1}{2}x^2", r"\left(\frac{x}{2}\right)^2"),
+    ("3/4x", r"\frac{3}{4x}"),
+    (r"\sin(x)y", r"\sin xy"),
+    ("1/2/3", r"\frac{1}{2}/3x"),
+    (r"\begin{vmatrix}1\\2\end{vmatrix}", r"\begin{pmatrix}1\\2\end{pmatrix}"),
+    ("5!", "5"),
+    (r"x\text{ cm}", "x"),
     ("\u03ac", "\u03ad"),
 ]
 

@@ -128,8 +128,8 @@ async def test_the_judge_sees_the_pictures_of_the_task() -> None:
 async def test_the_judge_is_told_that_an_answer_was_cut_off() -> None:
     judge = GoodAnswers()
     scorer = Rubric(RubricOptions(rubric="It is good."), lambda: judge)
-    for limit in (None, 512):
-        await scorer.score(TASK, Trajectory(answer="good", cut_at=limit))
+    for ended in (None, "cut off"):
+        await scorer.score(TASK, Trajectory(answer="good", ended=ended))
     whole, cut = (messages[-1].text for messages in judge.asked)
     assert "cut off" not in whole
     assert (

@@ -81,11 +81,13 @@ SAME_TEXT = [
     ("x", "\ufeffx\u200b"),
     ("coop", "co\u00adop"),
     ("a b", "a\u00a0b"),
+    ("co-op", "co\u2011op"),
+    ("-5", "\u22125"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("gold", "answer", "hard"), [(*pair, hard) for pair, hard in zip(SAME_TEXT, (1, 1, 0, 0, 0), strict=True)]
+    ("gold", "answer", "hard"), [(*pair, hard) for pair, hard in zip(SAME_TEXT, (1, 1, 0, 0, 0, 0, 0), strict=True)]
 )
 def test_where_white_space_counts_only_letters_may_be_written_otherwise(gold: str, answer: str, hard: int) -> None:
     exact = Exact(TextOptions(whitespace=False))
@@ -114,6 +116,10 @@ def test_where_white_space_counts_only_letters_may_be_written_otherwise(gold: st
         (F1, "-1,234", "1,234", 0),
         (F1, "C++", "C", 0),
         (F1, "C#", "c", 0),
+        (F1, "A-", "A", 0),
+        (F1, "<5", "5", 0),
+        (F1, ">= 5", "<= 5", 0),
+        (F1, "a != b", "a = b", 0),
         # other punctuation does not count
         (F1, "-5", "\u22125.", 1),
         (F1, "1,000", "1000", 1),

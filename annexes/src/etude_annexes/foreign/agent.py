@@ -15,9 +15,8 @@ from etude.gateway import Gateway, GatewaySession
 from etude.programs.account import Account, after_the_prompt, has_read, neutral
 from etude.programs.program import installable
 from etude.protocols import Agent, ChatModel
-from etude.records import File, Score, Skill, Task, Trajectory, digest, user
-from etude.records.said import cut_off_at
-from etude.records.tasks import REFUSED
+from etude.records import File, Reply, Score, Skill, Task, Trajectory, digest, user
+from etude.records.said import said_in
 from etude.sandbox.process import spend
 from etude.skill import Document
 from etude_annexes.foreign.runner import Runner, RunnerReply
@@ -123,12 +122,15 @@ class ForeignAgent(Agent):
     def _trajectory(self, task: Task, skill: Skill, session: GatewaySession, reply: RunnerReply) -> Trajectory:
         conversation = session.conversation
         value = 0.0 if reply.failure else self._value(reply)
+        finish = session.log[-1].finish if session.log else "stop"
+        _, problem, ended = said_in(Reply(text=reply.answer, finish=finish), self._limit)
+        failure = reply.failure or ("" if value > 0 else problem)
         account = neutral(Account(reply.answer, after_the_prompt(conversation), {}), {})
         made = Trajectory(
             answer=account.answer,
             messages=(user(task.input), *account.messages),
-            failure=reply.failure or ("" if value > 0 else _fault(session, reply, self._limit)),
-            cut_at=self._limit if session.log and session.log[-1].finish == "length" else None,
+            failure=failure,
+            ended=ended if failure == problem or ended == "cut off" else None,
             usage=session.usage,
             simulated=session.simulated,
             read_skill=has_read(skill, conversation) if self._terms.folder else None,
@@ -149,16 +151,6 @@ class ForeignAgent(Agent):
                 hint="set env.full_marks to the score of a task that is fully solved",
             )
         return max(0.0, value)
-
-
-def _fault(session: GatewaySession, reply: RunnerReply, limit: int) -> str:
-    """Why an attempt without any marks came to nothing, where that is plain."""
-    finish = session.log[-1].finish if session.log else ""
-    if finish == "refusal":
-        return REFUSED
-    if reply.answer.strip():
-        return ""
-    return cut_off_at(limit) if finish == "length" else "the answer was empty"
 
 
 async def _count_work(sessions: Sequence[GatewaySession]) -> float:

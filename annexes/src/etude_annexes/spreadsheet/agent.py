@@ -46,7 +46,7 @@ class CodeAgent(Agent):
         start = system(f"{self._prompt}\n\n# Skill\n\n{body}" if body else self._prompt)
         talk: list[Message] = [user(task.input)]
         usage, simulated, feedback, limit, cuts = Usage(), False, "", self._target.max_output_tokens, 0
-        problem, cut = "", False
+        problem, ended = "", None
         ran: CodeResult | None = None
         with Workspace() as workspace:
             workspace.fill(task.files)
@@ -54,8 +54,8 @@ class CodeAgent(Agent):
                 reply = await self._target.complete(ChatRequest(messages=(start, *talk), seed=task.seed(trial)))
                 usage, simulated = usage + reply.usage, simulated or reply.simulated
                 talk.append(assistant(reply.text))
-                text, problem = said_in(reply, limit)
-                code, cut = last_code(text), reply.finish == "length"
+                text, problem, ended = said_in(reply, limit)
+                code, cut = last_code(text), ended == "cut off"
                 cuts += cut and code is None
                 if problem or cuts == _MOST_CUTS:
                     problem = problem or f"{cut_off_at(limit)}, {_MOST_CUTS} times"
@@ -73,7 +73,7 @@ class CodeAgent(Agent):
             answer=ran.printed if ran is not None else "",
             messages=tuple(talk),
             failure=problem,
-            cut_at=limit if cut else None,
+            ended=ended,
             usage=usage,
             simulated=simulated,
             files=files,

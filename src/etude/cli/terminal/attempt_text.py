@@ -23,8 +23,8 @@ def attempt_lines(page: AttemptPage) -> Iterator[str]:
     yield ""
     yield f"result   {page.outcome}" + (f": {page.reason}" if page.reason else "")
     made, score = (None, None) if page.attempt is None else (page.attempt.trajectory, page.attempt.score)
-    if made is not None and made.cut_at is not None:
-        yield f"cut off  at target.max_output_tokens = {made.cut_at}"
+    if made is not None and made.ended == "cut off":
+        yield "cut off  at target.max_output_tokens"
     if page.hard is not None:
         yield f"score    {page.hard:g}" + (f" (soft {page.soft:g})" if page.soft not in (None, page.hard) else "")
     yield from _named(

@@ -13,6 +13,7 @@ from etude.envs.scorers.choice_clauses import (
     DENIED_BEHIND,
     EDGES,
     JOINED,
+    NOT_THIS,
     OPTION_DENIED_BEHIND,
     OR_BEFORE,
     OR_BEHIND,
@@ -32,7 +33,10 @@ _HEAD, _TAIL = 20_000, 40_000
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FILLED = {start + at: letter for start in (0x1F150, 0x1F170) for at, letter in enumerate(_ALPHABET)}
 """Letters in filled circles and squares, which no Unicode form takes apart."""
-_OPTION_LINE = re.compile(r"^[ \t]*(?:\(([A-Z])\)|\[([A-Z])\]|([A-Z])[).:])[ \t]*(\S.*)$", re.MULTILINE)
+_OPTION_LINE = re.compile(
+    r"^[ \t]*(?:[-*+\u2022][ \t]+)?\**(?:Option )?[(\[]?([A-Za-z])\**[)\].:\u3001\uff09\uff0e\uff1a]\**[ \t]*(\S.*)$",
+    re.MULTILINE,
+)
 _OPTION_INLINE = re.compile(r"\(([A-Z])\)([^()]+)")
 
 # How a label is named. Repetitions are bounded: an answer may be any text, and must not make its reading slow.
@@ -43,7 +47,10 @@ _BESIDE_ASIAN = re.compile(
 )
 """Chinese, Japanese and Korean have no blank between a word and a letter."""
 _LABEL = r"[(\[]?(?<![\w'\u2019])(?P<label>[A-Za-z])(?![\w'\u2019]|\.\w|-\w)[)\]]?"
-_NOUN = r"(?:(?:the\s)?(?:option|choice|letter|answer)\s{0,2}[:#]?\s{0,2})?"
+_NOUN = (
+    r"(?:(?:(?:the|la|die|a|o)\s)?(?:(?:option|opci[o\u00f3]n|op\u00e7\u00e3o|choice|letter|lett(?:re|era)|letra|answer)\s{0,2}"
+    r"[:#]?\s{0,2})?)?"
+)
 _SURELY = r"(?:(?:clearly|indeed|therefore|thus|definitely|most\slikely|probably|then|also)\s)?"
 _IS = r"(?:is|ist|lautet|est|es|\u00e8|\u00e9|would\sbe|should\sbe|must\sbe|has\sto\sbe|will\sbe)"
 _IS_ASIAN = r"[\u662f\u4e3a\u70ba\u306f\uc740\ub294]"
@@ -55,8 +62,8 @@ _ANSWER_IS = (
     rf"\s{{0,3}}{_SURELY}(?:not\s[(]?[A-Z][)]?,?\s(?:but|rather)\s)?{_NOUN}{_LABEL}"
 )
 _IS_CORRECT = (
-    rf"{_LABEL}(?:\s?\([^()\n]{{1,80}}\))?\s{{1,3}}(?:seems|looks|was|were|{_IS})\s(?:(?:indeed|clearly|also|the|a|(?<!was\s)my|final|only)\s){{0,3}}"
-    r"(?:correct|right|best|true|proper|answer)\b(?!\s?\?)"
+    rf"{_LABEL}(?:\s?\([^()\n]{{1,80}}\))?\s{{1,3}}(?:seems(?:\sto\sbe)?|looks|was|were|{_IS})\s(?:(?:indeed|clearly|also|the|a|(?<!was\s)my|final|only)\s){{0,3}}"
+    r"(?:correct|right|best|true|proper|answer|most\s(?:likely|accurate|appropriate|suitable|plausible))\b(?!\s?\?)"
 )
 _STATED = tuple(
     re.compile(pattern, re.IGNORECASE | re.MULTILINE)
@@ -65,7 +72,7 @@ _STATED = tuple(
         rf"\b(?:choos(?:e|ing)|chose|select(?:ing)?|pick(?:ing)?|go(?:ing)?\swith|opt\sfor|say|guess(?:\sis)?)(?::|(?<!say),)?\s{{1,3}}{_NOUN}{_LABEL}",
         rf"\bi\swent\swith\s{_NOUN}{_LABEL}(?![^.;!?\n]{{0,60}}\bbut\b)",
         rf"(?<![\u4e0d\u522b])[\u9009\u9078]\u62e9?\s?:?\s?{_LABEL}",
-        rf"\b(?:(?:it|that|this)\s{_IS}|it's|so|thus|hence|therefore|i\sthink)[,:]?\s{_SURELY}{_NOUN}{_LABEL}(?=\W{{0,5}}$)",
+        rf"\b(?:(?:it|that|this)\s{_IS}|it's|so|thus|hence|therefore|i\sthink)[,:]?\s{_SURELY}{_NOUN}{_LABEL}(?=\W{{0,5}}$|,?\s(?:because|since)\b)",
         _IS_CORRECT,
         rf"\b(?:it|that|this|answer)\scan\sonly\sbe\s{_NOUN}{_LABEL}(?!\s(?:if|when)\b)",
         rf"(?:^|(?<=[.;:!?]\s)|(?<=\bonly\s)|(?<=\bso\s)){_NOUN}{_LABEL}\s(?:remains|is\sleft)(?=\W*$)",
@@ -78,14 +85,17 @@ _NAMED = tuple(
         (r"\((?P<label>[A-Z])\)", 0),
     )
 )
+_LABELLED = re.compile(
+    rf"^[^\w\n]*(?P<words>[^\W\d_][^\n:.;!?]{{0,30}}):\W{{0,4}}{_NOUN}{_LABEL}[^\w\n]*$", re.MULTILINE | re.IGNORECASE
+)
 _LETTER = re.compile(r"(?<![\w'\u2019])(?P<label>[A-Z])(?![\w'\u2019])")
 _SHORT = 80
 """Characters of an answer in which one letter may stand among words that say nothing else."""
 _LEFT_ASIDE = re.compile(rf"\b(?:not|instead\sof|rather\sthan)\s{_NOUN}[(]?{_LETTER.pattern}", re.IGNORECASE)
 _SAYS_NOTHING = re.compile(
     r"(?!is\b)(?:[\W\d]|\b(?:i|answer|i'd|i'll|i'm|it'?s|that'd|that's|am|as|be|because|best|but|certainly|choice|choose|chosen"
-    r"|clearly|correct|definitely|evidently|final|fits|for|go|going|guess|have|here|is|it|just|letter|likely|matches|most|must"
-    r"|my|obviously|of|one|only|option|pick|probably|right|select|should|so|sure|surely|that|the|therefore|think|this"
+    r"|clearly|correct|definitely|evidently|final|fits|for|go|going|guess|have|here|is|it|just|letter|likely|matches|maybe|most|must"
+    r"|my|obviously|of|one|only|option|perhaps|pick|probably|right|select|should|so|sure|surely|that|the|therefore|think|this"
     r"|thus|true|we|will|with|would)\b)*",
     re.IGNORECASE,
 )
@@ -139,7 +149,7 @@ class Choice(AnswerScorer[ChoiceOptions]):
 
 def read_options(text: str) -> dict[str, str]:
     """Label to text of the options a task lists, one to a line or in a row; empty unless they begin with A, B."""
-    lines = [(match[1] or match[2] or match[3], match[4].strip()) for match in _OPTION_LINE.finditer(text)]
+    lines = [(match[1].upper(), match[2].strip()) for match in _OPTION_LINE.finditer(text)]
     inline = [(match[1], match[2].strip()) for match in _OPTION_INLINE.finditer(text)]
     for found in (lines, inline):
         labels = "".join(label for label, _ in found)
@@ -187,6 +197,7 @@ class _Reading:
             self._whole_option,
             self._first_line,
             self._starts,
+            self._labelled,
             self._named,
             self._option,
             self._only,
@@ -256,7 +267,14 @@ class _Reading:
             label = (found["round"] or found["square"] or found["bare"]).upper()
             means_answer = found["mark"] == ":" and label == "A" and fold(line[found.end() :]) != self.listed.get("A")
             if label in self.labels and not means_answer and not self._denied_behind(label, line, found):
-                yield self._single(label, self._behind(label, line, found))
+                back = TAKEN_BACK.search(line, found.end())
+                yield None if back else self._single(label, self._behind(label, line, found))
+
+    def _labelled(self) -> Iterator[str | None]:
+        """Lines of a few words, a colon and a label, as `Verdict: B`."""
+        for match in filter(self._is_label, _LABELLED.finditer(self.text)):
+            if not self._denied(match) and not self._option_of(match["words"]):
+                yield match["label"].upper()
 
     def _named(self) -> Iterator[str | None]:
         """Labels behind words such as `option`, else in brackets."""
@@ -285,7 +303,8 @@ class _Reading:
                     or DENIED_BEHIND.match(text, found.end())
                     or any(OPTION_DENIED_BEHIND.match(text, again.end()) for again in words.finditer(text))
                 )
-                yield None if unsure else label
+                if not NOT_THIS.search(before):
+                    yield None if unsure else label
                 text = words.sub("\0", text)
 
     def _only(self) -> Iterator[str | None]:
@@ -304,9 +323,8 @@ class _Reading:
         left, lines = dict(self.listed), list[str]()
         for line in self.text.splitlines():
             found = _OPTION_LINE.fullmatch(line)
-            label = (found[1] or found[2] or found[3]) if found else ""
-            if found and left.get(label) == fold(found[4]).rstrip("."):
-                del left[label]
+            if found and left.get(found[1].upper()) == fold(found[2]).rstrip("."):
+                del left[found[1].upper()]
             else:
                 lines.append(line)
         if not left:

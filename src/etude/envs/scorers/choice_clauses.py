@@ -59,6 +59,8 @@ TAKEN_BACK = re.compile(
 JOINED = re.compile(r"(?:\W|\([^()\n]{1,80}\)|\b(?:and|or|also)\b){0,20}", re.IGNORECASE)
 """All that stands between two sentences that name an answer each, so that neither takes the other one's place."""
 ALSO = re.compile(r"\balso\b", re.IGNORECASE)
+NOT_THIS = re.compile(r"(?:[,;(\u2013\u2014-]\s?(?:and\s)?not|rather\sthan|instead\sof|unlike)\s(?:an?\s|the\s)?\Z")
+"""In front of an option that is only there to say that another one is meant."""
 EDGES = (
     r"(?<!\w)(?<!\d[.,:])(?<![./^+\u221a\u2212\u2013-])(?<![+/^\u00d7\u2212\u2013\d-]\s(?=\d))(?<!minus\s)"
     r"(?<!negative\s)%s(?![\w/^-]|\s?[/^\u00d7]|[.,:]\d|(?<=\d)\s\d)"

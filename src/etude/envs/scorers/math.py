@@ -37,7 +37,7 @@ _BARE = (
     "|days?|weeks?|months?|years?|k?[JNW]|V|Hz|mph|rad(?:ian)?s?|dollars?|cents?|euros?|units?|points?|people|ways?)"
 )
 _POWER = r"(?: ?\^ ?(?:\{-?\d\}|-?\d))?"
-_TEXT_UNIT = re.compile(rf"(?<=[\d}})])(?: ?{_TEXT}{_POWER}(?: ?(?:/|\\cdot))?){{1,4}}\Z")
+_TEXT_UNIT = re.compile(rf"(?:(?<=[\d}})])|(?<=\\pi)|(?<=\u03c0))(?: ?{_TEXT}{_POWER}(?: ?(?:/|\\cdot))?){{1,4}}\Z")
 _BARE_UNIT = re.compile(
     rf"(?<=[\d}})])(?: |(?=[cmk][mgl]\b)){_BARE}{_POWER}(?:(?:/| per | ?\\cdot ){_BARE}{_POWER})?\Z"
 )
@@ -68,6 +68,8 @@ _FORMS = tuple(
     for pattern, form in (
         (r"<=|\u2264|\\leq?(?:slant)?(?![A-Za-z])", r"\\le "),
         (r">=|\u2265|\\geq?(?:slant)?(?![A-Za-z])", r"\\ge "),
+        (r"\\begin\{bmatrix\}", r"\\begin{pmatrix}"),
+        (r"\\end\{bmatrix\}", r"\\end{pmatrix}"),
         (r"!=|\u2260|\\neq?(?![A-Za-z])", r"\\ne "),
         (r"\\lt(?![A-Za-z])", "<"),
         (r"\\gt(?![A-Za-z])", ">"),
@@ -91,12 +93,20 @@ _FORMS = tuple(
         (r"\\\}", "\u2984"),
         ("\u2983\u2984", r"\\emptyset"),
         (r"\\frac\{-([^{}+-]*)\}", r"-\\frac{\1}"),
+        (r"(?<![\w)}/])(\d+)/(\d+)(?![\w({/.])", r"\\frac{\1}{\2}"),
+        # (2/3) pi is 2 pi/3
+        (r"\\frac\{(\d+)\}(\{\d+\})(\\pi|\\sqrt\{\w+\}|[A-Za-z])(?![A-Za-z^_(])", r"\\frac{\1\3}\2"),
+        (r"\\frac\{1(?=[A-Za-z\\])", r"\\frac{"),
+        (r"(\\(?:sin|cos|tan|ln|log|exp))\(([A-Za-z]|\d+|\\[a-z]+)\)(?![\w(\\])", r"\1\2"),
     )
 )
 _NAMED = re.compile(
     r"(?P<name>\\?[A-Za-z]+(?:_\{\w+\})?(?:\([A-Za-z]\))?|\([A-Za-z](?:;[A-Za-z])+\))(?:=|\\in(?![a-z]))(?P<value>.+)"
 )
-_WORKED_OUT = re.compile(r"(?:[\d.+*/(){}^ -]|\\(?:times|cdot|div))+=(?P<value>[^=]+)")
+_WORKED_OUT = re.compile(
+    r"(?:[\d.+*/(){}^! -]|\\(?:times|cdot|div|frac|sqrt|binom|pi)(?![A-Za-z]))*"
+    r"(?:=|\\approx(?![A-Za-z])|[\u2248~])(?P<value>[^=]+)"
+)
 _SLASH = re.compile(
     r"(-?)((?:\d+)?(?:\\[A-Za-z]+(?:\{\w+\})?|[A-Za-z])?|\([^()]+\))/(\d+|\\[A-Za-z]+|[A-Za-z]|\([^()]+\))"
 )
@@ -160,7 +170,7 @@ def same_result(one: str, other: str, rel_tol: float = 0.0) -> bool:
 
 def _measured(result: str) -> tuple[str, frozenset[str]]:
     """A result without what only changes how it looks, and its units: signs, and what stands behind it in words."""
-    text = plain(_DELIMITERS.sub("", result[:_LONGEST]).strip()).strip(" =.\n")
+    text = plain(_DELIMITERS.sub("", result[:_LONGEST]).strip()).lstrip(" =\n").rstrip(" =.\n")
     text = words[1] if (words := _WORDS.fullmatch(text)) else text
     signs = frozenset(sign for sign, pattern in _SIGNS if pattern.search(text))
     for _, pattern in _SIGNS:
@@ -182,7 +192,7 @@ def _normal(text: str) -> str:
     text = _GREEK_LETTER.sub(lambda found: found[0].translate(_GREEK), text)
     for pattern, form in _FORMS:
         text = pattern.sub(form, text)
-    text = text.strip(";.")
+    text = text.lstrip(";").rstrip(";.")
     return text if _FORMULA.search(text) else text.casefold()
 
 

@@ -35,6 +35,7 @@ _FORMS = tuple(
     (re.compile(pattern), plain)
     for pattern, plain in (
         (r"\\([$%#])", r"\1"),
+        (r" ?\^ ?(?:\{ ?\\circ ?\}|\\circ(?![A-Za-z]))|\\degrees?(?![A-Za-z])", "\u00b0"),
         (r"\\!|\\(?:left|right|[bB]igg?[lr]?|displaystyle)(?![A-Za-z])", ""),
         (r"(?<!\\)\\[,;: ]|~|\\q?quad(?![A-Za-z])", " "),
         (r"\{([, ])\}", r"\1"),

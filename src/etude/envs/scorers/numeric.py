@@ -45,9 +45,13 @@ _MEASURE = re.compile(
 )
 """Of an amount that has several numbers, as in `5 ft 10 in`."""
 _EQUALS = re.compile(rf"{_MEASURE.pattern} ?=.*", re.IGNORECASE | re.DOTALL)
+_NOTE = re.compile(r"(?<=[\d.%)])(?: ?\[\^?\d{1,3}\])+(?=[\s.,;:]|\Z)|(?<=\n)\[\^?\d{1,3}\]:? .*")
+"""A mark of a footnote, as in `42 [1]`, and the note."""
+_WITHIN = re.compile(rf"{_UNIT} in ", re.IGNORECASE)
 _PER = re.compile(r"(?:(?<=\w)( per )|(?<=[^\W\d_])(/))10{1,6}(?= [^\W\d_])")
 """A number in a unit, as in `5 litres per 100 km`."""
-_AGAIN = re.compile(rf"{_UNIT} ?\((?:or|=|\u2248|~|about|approx\w*\.?|i\.e\.,?)?{_NEXT}", re.IGNORECASE)
+_SAID_AGAIN = r"or|=|\u2248|~|about|approx\w*\.?|i\.e\.,?|(?:round\w*|correct|accurate) to"
+_AGAIN = re.compile(rf"{_UNIT} ?\((?:{_SAID_AGAIN})?{_NEXT}", re.IGNORECASE)
 """Between a number and the same one in brackets, in another form or unit."""
 _BARE = re.compile(r" ?\( ?")
 _BOTH = re.compile(rf"{_UNIT}(?P<comma>[ ]*[,;]?[ ]*)(?P<and>and|und|et|y)?{_NEXT}", re.IGNORECASE)
@@ -77,7 +81,8 @@ _BEHIND = re.compile(
             |(?:\w+[ ])?(?:below[ ]zero|or[ ](?:more|less|fewer|greater|higher|lower|above|below|over|under)
                 |and[ ](?:a|one|three)[ -](?:half|third|quarters?)
                 |at[ ](?:the[ ])?(?:very[ ])?(?:most|least)|max(?:imum)?|minimum|tops))\b(?!-)
-    )|_[{{\w]|-?ish\b|(?:[abcxyz]{{2,3}}|bn|mn|tn|mio|mrd|mln)(?![A-Za-z])""",
+    )|_[{{\w]|-?ish\b|(?:[abcxyz]{{2,3}}|bn|mn|tn|mio|mrd|mln)(?![A-Za-z])
+    |[ ]?[\u5341\u767e\u5343\u4e07\u842c\u4ebf\u5104\u5146]    # ten to a trillion, in Chinese and Japanese""",
     re.VERBOSE,
 )
 """Beside a number that is part of another value: it stands for two, for a bound, or in a formula."""
@@ -168,6 +173,7 @@ def _region(text: str) -> tuple[str, list[Number], int]:
 
 
 def _read(text: str, place: int) -> tuple[str, list[Number], int]:
+    text = _NOTE.sub("", text)
     digit = _DIGIT.search(text if place == 0 else text[::-1])
     if digit is None:
         return text, [], 0
@@ -190,7 +196,7 @@ def _joined(text: str, one: Number, other: Number, *, last: bool) -> bool:
         return False
     if _EQUALS.fullmatch(between):
         return False
-    if _EITHER.fullmatch(between):
+    if _EITHER.fullmatch(between) or (last and _WITHIN.fullmatch(between)):
         return True
     if _is_again(text, one, other):
         bare = _BARE.fullmatch(between) and re.match(r" ?\)", text[other.end :])

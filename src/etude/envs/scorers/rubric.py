@@ -142,7 +142,7 @@ class Rubric(Scorer):
         # No text can contain a digest of itself, so no part can close its own fence.
         mark = digest(parts)[:12]
         blocks = [f"<{name}-{mark}>\n{text}\n</{name}-{mark}>" for name, text in parts.items()]
-        blocks += [] if trajectory.cut_at is None else [_CUT]
+        blocks += [_CUT] if trajectory.ended == "cut off" else []
         pictures = [ImagePart(url=image) for image in task.images]
         question = Message(role="user", content=(*pictures, TextPart(text="\n\n".join(blocks))))
         return system(self._instructions()), question

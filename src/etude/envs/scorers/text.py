@@ -18,12 +18,13 @@ _PUNCTUATION = re.compile(
     |(?!(?<=\d)[-+.,/:^*](?=\d)              # but what makes a number another number stays: inside it,
       |(?<=\de)-(?=\d)                      # in an exponent,
       |(?<![\w.])[-.]{1,2}(?=[$€£¥₹]?\d)   # or in front
-      |(?<=[A-Za-z+])[+\#](?!\w))          # and what ends a name: C++, C#
+      |[<>]=?(?=[ ]?\d)|!(?==)             # that bounds it,
+      |(?<=[A-Za-z+])[+\#](?!\w)           # and what ends a name: C++, C#,
+      |(?<=\b[A-Za-z])-(?!\w))             # or a mark: A-
     [!-/:-@\[-`{-~]""",
     re.VERBOSE,
 )
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb", '\'\'"""""')
-_MINUS = re.compile(r"\u2212(?=[$€£¥₹]?[.\d])")
 
 
 class TextOptions(Section):
@@ -36,7 +37,7 @@ class TextOptions(Section):
     False compares them as they are."""
     punctuation: bool = False
     """Ignore ASCII punctuation and quotation marks, except the signs, points and bars of numbers, and those that end
-    a name: `-5` is not `5`, nor `1.5` `15`, nor `C++` `C`."""
+    a name: `-5` is not `5`, nor `1.5` `15`, `A-` `A`, `C++` `C`."""
     articles: bool = False
     """Ignore the English articles a, an and the."""
     answer_after: str = ""
@@ -62,7 +63,7 @@ class TextOptions(Section):
         if self.casefold:
             text = text.casefold()
         if self.punctuation:
-            text = _PUNCTUATION.sub("", _MINUS.sub("-", text.translate(_QUOTES)))
+            text = _PUNCTUATION.sub("", text.translate(_QUOTES))
         if self.articles:
             text = _ARTICLES.sub(" ", text)
         return " ".join(text.split()) if self.whitespace else text

@@ -112,14 +112,13 @@ class ListingJudge(TriggerJudge):
         listed = "\n".join(entries(visible, self.shelf.listing))
         messages = (system(f"{_INSTRUCTIONS}\n\n# Skills\n\n{listed}"), user(task.input))
         reply = await self._target.complete(ChatRequest(messages=messages, seed=task.seed(trial)))
-        limit = self._target.max_output_tokens
-        said, problem = said_in(reply, limit)
+        said, problem, ended = said_in(reply, self._target.max_output_tokens)
         opened = None if problem else _named(said, visible)
         return Trajectory(
             answer=opened or "",
             messages=(messages[1], assistant(reply.text)),
             failure="" if opened is not None else problem or f"it names no skill of the list: {said[:80]!r}",
-            cut_at=limit if reply.finish == "length" else None,
+            ended=ended,
             usage=reply.usage,
             simulated=reply.simulated,
         )

@@ -39,7 +39,7 @@ class ProgramTriggerJudge(TriggerJudge):
         if not opened and found.failure.startswith(LATE):
             raise ProgramFailed(f"{found.failure}, and no skill was opened by then")
         # Else whether it got anywhere with the request is not the question: not within its steps says that none was.
-        return found.model_copy(update={"answer": opened, "failure": "", "files": {}, "cut_at": None})
+        return found.model_copy(update={"answer": opened, "failure": "", "files": {}, "ended": None})
 
     def fingerprint(self) -> str:
         return digest([super().fingerprint(), self._agent.fingerprint(), _OPENED])

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from etude.models.wrappers.schema import Schema
 
-_ARGUMENTS = ("arguments", "parameters", "input", "args")
-"""Where a call of a tool that was written as text has what belongs into the form."""
+_ARGUMENTS = ("arguments", "parameters", "input", "args", "properties")
+"""Where a call of a tool that was written as text, or a schema, has what belongs into the form."""
 _OTHERS = re.compile(r"[^a-z0-9]")
 
 
@@ -39,14 +39,19 @@ def _inside(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def _object(value: Any) -> Mapping[str, Any] | None:
     """An object, as it is, as JSON text, or alone in a list."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value, strict=False)
-        except (ValueError, RecursionError):
-            return None
+    value = _decoded(value)
     if isinstance(value, list) and len(cast(list[Any], value)) == 1:
         value = cast(list[Any], value)[0]
     return cast(Mapping[str, Any], value) if isinstance(value, dict) else None
+
+
+def _decoded(value: Any) -> Any:
+    """What a text is as JSON, if that is an object or a list."""
+    try:
+        found = json.loads(value, strict=False) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        return value
+    return cast(Any, found) if isinstance(found, dict | list) else value
 
 
 def _row_of(found: dict[str, Any], schema: Any) -> dict[str, Any]:
@@ -63,8 +68,11 @@ def _fit(value: Any, node: Any) -> Any:
     kind, items = node.get("type"), node.get("items", {})
     if len(node.get("anyOf", ())) == 1:
         return _fit(value, node["anyOf"][0])
+    value = _decoded(value) if kind in ("array", "object") else value
     if kind == "array" and isinstance(value, list):
-        return [_fit(item, items) for item in cast(list[Any], value)]
+        return [_fit(item, items) for item in cast(list[Any], value) if item is not None]
+    if kind == "string" and isinstance(value, list) and all(isinstance(line, str) for line in cast(Any, value)):
+        return "\n".join(cast(list[str], value))
     if kind == "array" and isinstance(value, Mapping) and items.get("type") == "object":
         return [_fit(cast(Any, value), items)]
     if kind == "object" and isinstance(value, Mapping):

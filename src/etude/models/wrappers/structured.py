@@ -10,6 +10,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from etude.errors import RejectedRequest, UnusableReply
 from etude.models.provider_model import shorten
+from etude.models.wrappers.fitted import LONGEST_REASON
 from etude.models.wrappers.fitting import fitted
 from etude.models.wrappers.loose_json import find_object
 from etude.models.wrappers.schema import Schema, is_shown, skeleton, strict_schema
@@ -26,8 +27,6 @@ _MOST_CUTS = 2
 """Replies that are cut off at the token limit: a third one would be, too."""
 LONGEST_ECHO = 16_000
 """Characters of an unusable answer that are sent back."""
-LONGEST_REASON = 160
-"""Characters of what a server said that did not take a form."""
 LONGEST_PROBLEM = 1_000
 """Characters of what is wrong with it."""
 
@@ -198,7 +197,7 @@ def _read(reply: Reply, reply_type: type[T], form: ReplyShape) -> T:
         raise ValueError(f"the model refused: {reply.text.strip() or 'it gave no reason'}")
     written = _written(reply, form)
     if reply.text_in and not written.strip():
-        raise ValueError(f"the `content` of the reply was empty, its text stood in `{reply.text_in}`")
+        raise ValueError(f"the reply has no `content`, its text stood in `{reply.text_in}`")
     found = fitted(find_object(written), form.schema)
     keys = cast(dict[str, JsonValue], form.schema["properties"]).keys()
     if not keys & found.keys():

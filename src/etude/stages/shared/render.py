@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from etude.prompts.cuts import cut_middle
 from etude.records import Attempt, LedgerEntry, Skill
-from etude.records.said import cut_off_at
+from etude.records.said import CUT_OFF
 from etude.skill import Document
 from etude.skill.parts import MOST_CHARS
 from etude.stages.shared.transcript import ends_with, files_text, only_answers, transcript_text
@@ -114,8 +114,8 @@ def attempt_block(attempt: Attempt, limit: int) -> str:
 
 def _feedback(attempt: Attempt) -> str:
     told = (attempt.score.feedback if attempt.score else "") or attempt.reason
-    limit = attempt.trajectory.cut_at
-    cut = "" if limit is None or attempt.trajectory.failure else cut_off_at(limit)
+    made = attempt.trajectory
+    cut = CUT_OFF if made.ended == "cut off" and not made.failure else ""
     return "; ".join(filter(None, (told, cut))) or "(none)"
 
 

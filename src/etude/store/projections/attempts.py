@@ -14,7 +14,7 @@ from etude.records.said import last_answer, without_thoughts
 from etude.store.database import FACT, Database, intact
 from etude.store.projections.log import Log, LoggedAttempt
 from etude.store.projections.skills import skill_names
-from etude.store.views import JOURNAL, AskedTask, read_tasks, read_view
+from etude.store.views import JOURNAL, AskedTask, numbered, read_tasks, read_view
 
 _ATTEMPTS = TypeAdapter(tuple[Attempt, ...])
 _MESSAGES = TypeAdapter(tuple[Message, ...])
@@ -82,7 +82,7 @@ def golds(path: Path) -> Iterator[JsonValue]:
     """The gold answers of all tasks of a run, and of those that its steps attempted. Raises DataError: a file is
     damaged."""
     yield from (task.gold for task in read_tasks(path).values())
-    for file in sorted(path.glob("steps/*/rollout.json")):
+    for file in numbered(path, "steps/*/rollout.json"):
         yield from (attempt.task.gold for attempt in read_attempts(file))
 
 

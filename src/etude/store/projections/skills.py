@@ -7,7 +7,7 @@ from etude.records import Record, Skill, Standing
 from etude.records.provenance import Provenance, ProvenEdit, ProvenLine
 from etude.skill.diff import unified_diff
 from etude.skill.folder import PROVENANCE
-from etude.store.views import RunView, read_view, skill_text
+from etude.store.views import RunView, numbered, read_view, skill_text
 
 _LEAST: tuple[Standing, ...] = ("proved", "trusted", "not tested")
 
@@ -92,7 +92,7 @@ def version(run: RunView, step: int) -> Version:
 def skill_names(path: Path) -> dict[str, str]:
     """What the skills of a run are called, by their hashes. One with files is not told by its text alone."""
     found = {Skill(text="").hash: "no skill"}
-    for file in (*sorted(path.glob("skills/*.md")), *sorted(path.glob("steps/*/candidate.md"))):
+    for file in (*numbered(path, "skills/*.md"), *numbered(path, "steps/*/candidate.md")):
         if file.name == "candidate.md":
             name = f"candidate of step {int(file.parent.name)}"
         else:

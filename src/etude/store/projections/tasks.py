@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from etude.records import Record, Split, Tested
 from etude.store.projections.log import Log
-from etude.store.views import AskedTask, GateView, read_tasks
+from etude.store.views import AskedTask, GateView, numbered, read_tasks
 
 _ORDER: tuple[Split, ...] = ("train", "val", "test")
 
@@ -62,7 +62,7 @@ def task_matrix(log: Log, initial: str, best: str) -> TaskMatrix:
     """What there is in each column of each task. Nothing but dicts: there may be a hundred thousand of them."""
     tested: dict[_Key, dict[str, Tested]] = {}
     columns = [Column(key="initial", label="initial")]
-    for folder in sorted(log.path.glob("steps/*")):
+    for folder in numbered(log.path, "steps/*"):
         key = f"steps/{folder.name}"
         columns.append(Column(key=key, label=folder.name.lstrip("0")))
         for seen in log.batches.get(int(folder.name), ()):

@@ -22,7 +22,7 @@ function Shown({ run, page, dry }) {
     <dl class="facts">
       <dt>task</dt><dd><a href=${to(["runs", run, "tasks"], { split: page.split, task: page.task })} most=${200}>${page.task}</a> <span class="soft">${page.split}</span></dd>
       ${dry && !page.reason ? null : html`<dt>score</dt><dd>${score(page.hard)}${page.soft !== null && page.soft !== page.hard ? html` <span class="soft">soft ${score(page.soft)}</span>` : null} ${page.reason}</dd>`}
-      ${attempt?.trajectory.cut_at ? html`<dt>cut off</dt><dd>at target.max_output_tokens = ${count(attempt.trajectory.cut_at)}</dd>` : null}
+      ${attempt?.trajectory.ended === "cut off" ? html`<dt>cut off</dt><dd>at target.max_output_tokens</dd>` : null}
       <dt>skill</dt><dd>${page.skill}</dd>
       ${usage ? html`<dt>tokens</dt><dd class="number">${count(usage.input_tokens)} in${usage.cached_tokens ? ` (${count(usage.cached_tokens)} cached)` : ""}, ${count(usage.output_tokens)} out</dd>` : null}
       ${page.usd === 0 ? null : html`<dt>cost</dt><dd class="number">${money(page.usd)}</dd>`}
