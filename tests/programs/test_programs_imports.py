@@ -23,6 +23,8 @@ OUT = {
 EXCLUDED = '{"claudeMdExcludes": [%s]}'
 NAMES = {P + "CLAUDE.md": "W", "top/CLAUDE.md": "W", P + "AGENTS.md": "W", P + ".claude/rules/sub/b.md": "W"}
 RULES = {P + "CLAUDE.md": "W", P + "docs/in.md": "W", "top/rules/out.md": "W"}
+ABOVE_RULES = {P + "CLAUDE.md": "W", "top/.claude/rules/k.md": "W", "top/r/l.md": "W", P + "m.md": "W"}
+ABOVE_LINKS = {"top/.claude/rules/l.md": "top/r/l.md", "top/.claude/rules/m.md": P + "m.md"}
 LINKED = {
     P + ".claude/rules/in": P + "docs",
     P + ".claude/rules/out": "top/rules",
@@ -88,6 +90,8 @@ CASES = [
     ("claude-code", {H + ".claude/rules/r.md": "W @~/x.md", H + "x.md": "W"}, {}, "r.md x.md"),
     ("claude-code", RULES, LINKED, "CLAUDE.md in.md"),
     ("claude-code", RULES | HERE, LINKED, "CLAUDE.md in.md out.md"),
+    ("claude-code", ABOVE_RULES, ABOVE_LINKS, "CLAUDE.md k.md m.md"),
+    ("claude-code", ABOVE_RULES | HERE, ABOVE_LINKS, "CLAUDE.md k.md m.md l.md"),
     (
         "claude-code",
         {"top/shared.md": "W @beside.md", "top/beside.md": "W", P + "beside.md": "no"} | HERE,

@@ -106,7 +106,7 @@ def in_force(
     if agent == CLAUDE:
         inside = None if _asks_no_more(project, home, environ) else project
         own = list(_with_imports(own, home, reader, lambda _: None))
-        rules = [path for path in rules if inside is None or _within(path, inside)]
+        rules = [path for path in rules if inside is None or not _leads_out(path, inside)]
         rules, found = (list(_with_imports(each, home, reader, lambda _: inside)) for each in (rules, found))
     else:
         own, found = (list(_with_imports(each, home, reader, _surrounding)) for each in (own, found))
@@ -243,8 +243,10 @@ def _surrounding(path: Path) -> Path:
     return path.parent if found is None else found.root
 
 
-def _within(path: Path, folder: Path) -> bool:
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+def _leads_out(rule: Path, project: Path) -> bool:
+    """Whether a rule is a link out of the project, or in a linked folder of rules there."""
+    real, above = Path(os.path.realpath(rule)), next(each.parent for each in rule.parents if each.name == ".claude")
+    return not real.is_relative_to(os.path.realpath(project)) and real != above.resolve() / rule.relative_to(above)
 
 
 def _asks_no_more(project: Path, home: Path, environ: Mapping[str, str]) -> bool:
