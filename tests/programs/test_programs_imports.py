@@ -198,6 +198,11 @@ def test_the_users_word_for_imports_is_where_claude_code_keeps_its_settings(tmp_
     assert "mine.md" in {path.name for path in in_force("claude-code", project, tmp_path / "home", environ).files}
 
 
+def test_no_new_file_is_made_that_settings_keep_from_being_read(tmp_path: Path) -> None:
+    project = made(tmp_path, {P + ".claude/settings.json": EXCLUDED % '"**/CLAUDE.md"'}, {})
+    assert in_force("claude-code", project, tmp_path / "home", {}).memory == project / "AGENTS.md"
+
+
 def test_a_linked_project_is_read_with_the_folders_above_the_one_it_leads_to(tmp_path: Path) -> None:
     made(tmp_path, {P + "CLAUDE.md": "W", "top/CLAUDE.md": "W", H + "CLAUDE.md": "W"}, {H + "link": P})
     found = in_force("claude-code", tmp_path / "home/link", tmp_path / "home", {})

@@ -59,9 +59,11 @@ class Reader(NamedTuple):
 
     def counts(self, path: Path) -> bool:
         """Whether a file is there and read."""
-        if self.excluded and any(map(self.excluded.fullmatch, (str(path), os.path.realpath(path)))):
-            return False
-        return _has_text(path) if not self.blank else path.is_file()
+        return not self.excludes(path) and (path.is_file() if self.blank else _has_text(path))
+
+    def excludes(self, path: Path) -> bool:
+        """Whether settings keep the program from reading a file."""
+        return self.excluded is not None and any(map(self.excluded.fullmatch, (str(path), os.path.realpath(path))))
 
 
 class InForce(NamedTuple):
@@ -139,8 +141,9 @@ def _memory(reader: Reader, project: Path, folders: list[Path], usual: str) -> P
         kind = _there(reader, below, last=True)
     shared = [name for name in kind if not name.endswith(".local.md")]
     there = (name for name in shared if reader.counts(project / name))
-    new = shared[0] if reader.of_all and shared else reader.new or usual
-    return project / next(there, new)
+    other = (name for names in reader.kinds for name in names if not name.endswith(".local.md"))
+    new = (*(shared[:1] if reader.of_all else ()), reader.new or usual, *other)
+    return project / next(there, next((name for name in new if not reader.excludes(project / name)), usual))
 
 
 def _there(reader: Reader, folders: Sequence[Path], *, last: bool = False) -> tuple[str, ...]:
