@@ -94,6 +94,11 @@ FAIR: list[tuple[str, str]] = [
     ("Всегда указывай источник.", "Где источник?"),
     ("Responda sempre em tópicos.", "Quero tópicos, não texto corrido."),
     ("Podawaj zawsze przykład.", "Brakuje przykładu."),
+    ("Run migrations without asking.", "run migrations without asking me, ask before a deploy"),
+    ("Answer without a preamble.", "skip the preamble"),
+    ("Reply without greeting.", "leave out the greeting"),
+    ("Write the summary without using bullets.", "use prose in a summary, no bullets"),
+    ("Sort without asking.", "sort it. I never want to be asked"),
 ]
 INVENTED: list[tuple[str, str, tuple[str, ...]]] = [
     ("Always use npm here.", "Always use pnpm here.", ("npm",)),
@@ -197,6 +202,10 @@ INVENTED: list[tuple[str, str, tuple[str, ...]]] = [
     ("Give the diff and push it.", "just the diff", ("push it",)),
     ("Open links in a new window with noreferrer.", "links should open in a new tab", ("window",)),
     ("Use tabs.", "never use tabs", ("Use tabs",)),
+    ("Run migrations without asking.", "ask me before you run migrations", ("without asking",)),
+    ("Deploy without asking first.", "please ask before each deploy", ("without asking first",)),
+    ("Delete files without confirmation.", "confirm with me before you delete files", ("without confirmation",)),
+    ("Commit without running the tests.", "run the tests before you commit", ("without running the tests",)),
     ("Send errors to Sentry.", "log errors", ("Send errors to Sentry",)),
     ("Ask Anna when requirements are unclear.", "ask me when requirements are unclear", ("Ask Anna",)),
     ("Round to 3 decimals.", "round to two decimals", ("3",)),

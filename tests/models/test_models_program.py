@@ -182,7 +182,7 @@ def test_a_program_that_is_not_logged_in_is_an_error_that_says_what_to_do(monkey
     with pytest.raises(ConfigError) as caught:
         make("codex")
     assert str(caught.value) == (
-        "agent program 'codex' is not logged in: there is neither ~/.codex/auth.json nor CODEX_API_KEY\n"
+        "agent program 'codex' is not logged in: there is no ~/.codex/auth.json or CODEX_API_KEY\n"
         "hint: log in with `codex`, or give it an address and a key"
     )
 

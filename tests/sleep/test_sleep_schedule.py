@@ -93,6 +93,8 @@ def test_a_crontab_that_cannot_be_read_is_not_written(crontab: Path, monkeypatch
     monkeypatch.setenv("BROKEN", "out of order")
     with pytest.raises(EtudeError, match="out of order"):
         install(NAME, AT, "true")
+    with pytest.raises(EtudeError, match="out of order"):  # the job may be there
+        remove(NAME)
     assert crontab.read_bytes() == b"precious\n"
 
 
@@ -111,6 +113,11 @@ def test_without_crontab_the_error_says_what_another_scheduler_has_to_run(monkey
     with pytest.raises(InputError, match="no program 'crontab'") as caught:
         install(NAME, AT, "run it")
     assert caught.value.hint == "have another scheduler run this every day at 04:05: run it"
+
+
+def test_without_crontab_there_is_nothing_to_remove(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert not remove(NAME)
 
 
 def test_the_name_of_a_job_says_the_project_and_differs_with_its_place() -> None:

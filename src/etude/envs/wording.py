@@ -99,6 +99,7 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 """A clause that says no to nothing: what somebody complains of, or what another clause depends on."""
+_WITHOUT = re.compile(r"without\b", re.IGNORECASE)
 
 
 def bare(text: str) -> str:
@@ -159,8 +160,10 @@ def unsaid(text: str, others: Sequence[str]) -> tuple[str, ...]:
 def _parts(clause: _Clause, known: Sequence[_Clause], said: set[str], *, met: bool, english: bool) -> Iterator[str]:
     lacking = {stem: word for stem, word in clause.words.items() if stem in clause.telling and stem not in said}
     there, few = clause.telling & said, met and not _SCOPE.match(clause.text)
-    if _contradicts(clause, known) or (
-        few and lacking and (not there or (english and len(lacking) > max(1, len(there))))
+    if (
+        _contradicts(clause, known)
+        or _goes_without(clause, known)
+        or (few and lacking and (not there or (english and len(lacking) > max(1, len(there)))))
     ):
         yield clause.text
         return
@@ -182,6 +185,19 @@ def _contradicts(clause: _Clause, known: Iterable[_Clause]) -> bool:
         if other.words and not _ASIDE.match(other.text) and (words == set(other.words) or _within(other, words))
     ]
     return bool(same) and clause.denied not in same
+
+
+def _goes_without(clause: _Clause, known: Sequence[_Clause]) -> bool:
+    """Whether a clause does without what another one orders: "without asking" where it is "ask me before"."""
+
+    def is_of(other: _Clause) -> bool:
+        return set(clause.words) <= set(other.words) and next(iter(clause.words)) == next(iter(other.words))
+
+    if not clause.words or not _WITHOUT.match(clause.text):
+        return False
+    found = [other for other in known if is_of(other)]
+    allowed = any(_WITHOUT.match(other.text) for other in found)
+    return not allowed and any(not other.denied and not _ASIDE.match(other.text) for other in found)
 
 
 def _within(other: _Clause, words: set[str]) -> bool:

@@ -5,29 +5,24 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from etude.programs.imports import CLAUDE as CLAUDE_IMPORTS
+from etude.programs.imports import COPILOT, GEMINI, QWEN, Imports, imported
 from etude.programs.project_paths import place_of
+from etude.programs.repository import repository
 
 CLAUDE = "claude-code"
 READS_AGENTS = "2.1.281"
 """The first version of Claude Code that reads AGENTS.md, where there is no CLAUDE.md."""
 _CODEX_READS = 32 * 2**10
 """Bytes that Codex reads of all files of a project together, unless its settings say otherwise."""
-_LARGEST = 200_000
-"""Bytes of a file of instructions; a larger one is none."""
-_DEPTH = 4
-"""How many imports lead from one file to another."""
 _BELOW = ("*", "*/*")
 """Folders of a project in which agents are started, too."""
-_CODE = re.compile(r"^[ \t]*(```+|~~~+)[\s\S]*?(?:^[ \t]*\1|\Z)|(`+)[^`]*\2", re.MULTILINE)
-_IMPORT = re.compile(r"(?<!\S)@(\S+)")
-_WORD = re.compile(r"(?<!\S)@(\S*[\w)])")
-"""What counts as an import: Gemini CLI leaves out the stop behind it."""
 _UNSEEN = re.compile(r"\A\ufeff?---[ \t]*$[\s\S]*?^---[ \t]*$|<!--[\s\S]*?-->", re.MULTILINE)
 """What Claude Code takes out of a file before it looks whether there is any text."""
 _FOR_PATHS = re.compile(
@@ -35,6 +30,8 @@ _FOR_PATHS = re.compile(
 )
 """The front matter of a rule that is read with some files only."""
 
+_GLOB = re.compile(r"\*\*/|\*\*|\{[^{}]*\}|.", re.DOTALL)
+"""A part of a pattern of paths."""
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*[\s\S]*?\*/')
 
 
@@ -53,10 +50,20 @@ class Reader(NamedTuple):
     """Other files that are read as well."""
     rules: tuple[str, ...] = ()
     """Folders of rules, each a file."""
-    imports: re.Pattern[str] | None = None
-    """`@path` in a file stands for what is in that one."""
+    imports: Imports | None = None
+    """How `@path` in a file stands for what is in that one; None where it does not."""
+    excluded: re.Pattern[str] | None = None
+    """Paths of files that are not read, whatever their name."""
     new: str = ""
     """What a new file is called where nothing is there, if it is not called as usual (`ProjectPaths.memory`)."""
+
+    def counts(self, path: Path) -> bool:
+        """Whether a file is there and read."""
+        return not self.excludes(path) and (path.is_file() if self.blank else _has_text(path))
+
+    def excludes(self, path: Path) -> bool:
+        """Whether settings keep the program from reading a file."""
+        return self.excluded is not None and any(map(self.excluded.fullmatch, (str(path), os.path.realpath(path))))
 
 
 class InForce(NamedTuple):
@@ -79,8 +86,8 @@ def in_force(
         version: of the program; the newest unless it is known.
     """
     project = Path(os.path.abspath(project))
-    reader, own = _reader(agent, project, home, environ, version), _of_user(agent, home, environ)
-    folders = [project, *project.parents]
+    reader = _reader(agent, project, home, environ, version)
+    folders = [project, *Path(os.path.realpath(project)).parents]
     if not reader.outside:
         root = next((folder for folder in folders if (folder / ".git").exists()), project)
         folders = folders[: folders.index(root) + 1]
@@ -88,17 +95,28 @@ def in_force(
         folder / name
         for folder in reversed(folders)
         for name in (*_there(reader, folders if reader.of_all else [folder]), *reader.more)
-        if _counts(folder / name, blank=reader.blank)
+        if reader.counts(folder / name)
     ]
-    own += [path for folder in reversed(folders) for rules in reader.rules for path in _rules(folder / rules)]
-    if reader.imports:
-        own = list(_imported(own, home, reader.imports))
-        found = list(_imported(found, home, reader.imports, project))
+    own = [path for path in _of_user(agent, home, environ) if reader.counts(path)]
+    rules = [
+        path
+        for folder in reversed(folders)
+        for name in reader.rules
+        for path in _rules(folder / name, links=agent == CLAUDE)
+        if reader.counts(path)
+    ]
+    if agent == CLAUDE:
+        inside = None if _asks_no_more(project, home, environ) else project
+        own = list(_with_imports(own, home, reader, lambda _: None))
+        rules = [path for path in rules if inside is None or not _leads_out(path, inside)]
+        rules, found = (list(_with_imports(each, home, reader, lambda _: inside)) for each in (rules, found))
+    else:
+        own, found = (list(_with_imports(each, home, reader, _surrounding)) for each in (own, found))
     if agent == "opencode":
         own += _listed(folders, home, environ)
     memory = _memory(reader, project, folders, place_of(agent).memory)
     room = _room(found, memory, home, environ) if agent == "codex" else None
-    return InForce(memory, tuple(dict.fromkeys([*own, *found])), room)
+    return InForce(memory, tuple(dict.fromkeys([*own, *rules, *found])), room)
 
 
 def _room(found: Sequence[Path], memory: Path, home: Path, environ: Mapping[str, str]) -> int:
@@ -111,7 +129,7 @@ def _room(found: Sequence[Path], memory: Path, home: Path, environ: Mapping[str,
 def opening_of(path: Path) -> str:
     """What a new memory file begins with: a new CLAUDE.md would put the AGENTS.md beside it out of force, and so it
     imports that."""
-    beside = path.name == "CLAUDE.md" and _counts(path.parent / "AGENTS.md", blank=False)
+    beside = path.name == "CLAUDE.md" and _has_text(path.parent / "AGENTS.md")
     return "@AGENTS.md\n\n" if beside else ""
 
 
@@ -122,23 +140,22 @@ def _memory(reader: Reader, project: Path, folders: list[Path], usual: str) -> P
         below = [path for pattern in _BELOW for path in project.glob(pattern) if path.is_dir()]
         kind = _there(reader, below, last=True)
     shared = [name for name in kind if not name.endswith(".local.md")]
-    there = (name for name in shared if _counts(project / name, blank=reader.blank))
-    new = shared[0] if reader.of_all and shared else reader.new or usual
-    return project / next(there, new)
+    there = (name for name in shared if reader.counts(project / name))
+    other = (name for names in reader.kinds for name in names if not name.endswith(".local.md"))
+    new = (*(shared[:1] if reader.of_all else ()), reader.new or usual, *other)
+    return project / next(there, next((name for name in new if not reader.excludes(project / name)), usual))
 
 
 def _there(reader: Reader, folders: Sequence[Path], *, last: bool = False) -> tuple[str, ...]:
     """The first kind of which there is a file in one of the folders, or the last one."""
     kinds = reader.kinds[::-1] if last else reader.kinds
-    found = (
-        kind for kind in kinds for name in kind for folder in folders if _counts(folder / name, blank=reader.blank)
-    )
+    found = (kind for kind in kinds for name in kind for folder in folders if reader.counts(folder / name))
     return next(found, ())
 
 
-def _counts(path: Path, *, blank: bool) -> bool:
+def _has_text(path: Path) -> bool:
     try:
-        return path.is_file() and (blank or bool(_UNSEEN.sub("", _lines(path)).strip()))
+        return path.is_file() and bool(_UNSEEN.sub("", _lines(path)).strip())
     except OSError:
         return False
 
@@ -147,7 +164,9 @@ def _reader(agent: str, project: Path, home: Path, environ: Mapping[str, str], v
     if agent == CLAUDE:
         kinds: tuple[tuple[str, ...], ...] = (("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"), ("AGENTS.md",))
         kinds = kinds[:1] if version is not None and _numbers(version) < _numbers(READS_AGENTS) else kinds
-        return Reader(kinds, True, True, blank=False, rules=(".claude/rules",), imports=_IMPORT)
+        excluded = _excluded(project, home, environ)
+        rules = (".claude/rules",)
+        return Reader(kinds, True, True, False, rules=rules, imports=CLAUDE_IMPORTS, excluded=excluded)
     if agent == "opencode":
         outside = not any((folder / ".git").exists() for folder in (project, *project.parents))
         return Reader((("AGENTS.md",), ("CLAUDE.md",), ("CONTEXT.md",)), True, outside)
@@ -156,14 +175,14 @@ def _reader(agent: str, project: Path, home: Path, environ: Mapping[str, str], v
         return Reader((("AGENTS.override.md",), ("AGENTS.md",), *((name,) for name in more)))
     if agent == "gemini-cli":
         names = (*_of_gemini(_gemini(home, environ), project / ".gemini"), "GEMINI.md")
-        return Reader((tuple(dict.fromkeys(names)),), imports=_WORD, new=names[0])
+        return Reader((tuple(dict.fromkeys(names)),), imports=GEMINI, new=names[0])
     if agent == "qwen-code":
         names = _of_gemini(_qwen(home, environ), project / ".qwen") or ("QWEN.md", "AGENTS.md")
-        return Reader((names,), outside=True, rules=(".qwen/rules",), imports=_WORD, new=names[0])
+        return Reader((names,), outside=True, rules=(".qwen/rules",), imports=QWEN, new=names[0])
     if agent == "copilot-cli":
         kinds = ((place_of(agent).memory, "AGENTS.md"),)
         rules = (".github/instructions", ".claude/rules")
-        return Reader(kinds, more=("CLAUDE.md", "GEMINI.md"), rules=rules, imports=_IMPORT)
+        return Reader(kinds, more=("CLAUDE.md", "GEMINI.md"), rules=rules, imports=COPILOT)
     if agent == "pi":
         return Reader((("AGENTS.md",), ("CLAUDE.md",)), outside=True)
     return Reader((tuple(dict.fromkeys((place_of(agent).memory, "AGENTS.md"))),))
@@ -172,9 +191,8 @@ def _reader(agent: str, project: Path, home: Path, environ: Mapping[str, str], v
 def _of_user(agent: str, home: Path, environ: Mapping[str, str]) -> list[Path]:
     """The user's own instructions, for all projects."""
     if agent == CLAUDE:
-        claude = _folder(environ, "CLAUDE_CONFIG_DIR", home / ".claude")
-        wanted = [Path("/etc/claude-code/CLAUDE.md"), claude / "CLAUDE.md"]
-        return [path for path in wanted if _counts(path, blank=False)] + _rules(claude / "rules")
+        claude = _claude(home, environ)
+        return [Path("/etc/claude-code/CLAUDE.md"), claude / "CLAUDE.md", *_rules(claude / "rules", links=True)]
     if agent in ("gemini-cli", "qwen-code", "copilot-cli"):
         if agent == "copilot-cli":
             folder, names = _folder(environ, "COPILOT_HOME", home / ".copilot"), ("copilot-instructions.md",)
@@ -196,36 +214,71 @@ def _of_user(agent: str, home: Path, environ: Mapping[str, str]) -> list[Path]:
     return [path for path in wanted if path.is_file()][:1]
 
 
-def _rules(folder: Path) -> list[Path]:
-    found = sorted(path for path in folder.rglob("*.md") if path.is_file())
-    return [path for path in found if not _FOR_PATHS.match(_lines(path))]
+def _rules(folder: Path, *, links: bool = False) -> list[Path]:
+    """The files of a folder of rules that are read in every session, also those behind `links` to folders."""
+    end = ".instructions.md" if folder.name == "instructions" else ".md"
+    seen: set[str] = set()
+    found: list[Path] = []
+    for at, inner, names in os.walk(folder, followlinks=links):
+        if (real := os.path.realpath(at)) in seen:
+            inner.clear()
+            continue
+        seen.add(real)
+        found += [Path(at, name) for name in names if name.endswith(end)]
+    return [path for path in sorted(found) if path.is_file() and not _FOR_PATHS.match(_lines(path))]
 
 
 def _lines(path: Path) -> str:
     return path.read_bytes().decode(errors="replace").replace("\r\n", "\n")
 
 
-def _imported(
-    files: Iterable[Path], home: Path, form: re.Pattern[str], within: Path | None = None, depth: int = 0
+def _with_imports(
+    files: Iterable[Path], home: Path, reader: Reader, within: Callable[[Path], Path | None]
 ) -> Iterator[Path]:
-    """The files, each with those that it imports behind it: only what is in the folder `within`, where one is given,
-    since a program asks before it reads others."""
+    """The files, each with what it imports from the folder that `within` has for it, or from anywhere."""
     for path in files:
-        yield path
-        text = _CODE.sub(" ", read_text(path) or "") if depth < _DEPTH else ""
-        words = (re.sub("^~/", lambda _: f"{home}/", each[1]) for each in form.finditer(text))
-        named = [Path(os.path.normpath(path.parent / word)) for word in words]
-        inside = [one for one in named if one.is_file() and (within is None or one.is_relative_to(within))]
-        yield from _imported(inside, home, form, within, depth + 1)
+        yield from imported(path, home, reader.imports, reader.counts, within(path)) if reader.imports else [path]
 
 
-def read_text(path: Path) -> str | None:
-    """A file of instructions; None where it cannot be read as one."""
-    try:
-        data = path.read_bytes()
-        return data.decode() if len(data) <= _LARGEST else None
-    except (OSError, UnicodeDecodeError):
-        return None
+def _surrounding(path: Path) -> Path:
+    """From where most programs take what a file imports: its repository, or its folder."""
+    found = repository(path.parent)
+    return path.parent if found is None else found.root
+
+
+def _leads_out(rule: Path, project: Path) -> bool:
+    """Whether a rule is a link out of the project, or in a linked folder of rules there."""
+    real, above = Path(os.path.realpath(rule)), next(each.parent for each in rule.parents if each.name == ".claude")
+    return not real.is_relative_to(os.path.realpath(project)) and real != above.resolve() / rule.relative_to(above)
+
+
+def _asks_no_more(project: Path, home: Path, environ: Mapping[str, str]) -> bool:
+    """Whether the user has let Claude Code read what files of the project import from elsewhere. It keeps that for a
+    repository with all of its worktrees."""
+    real = Path(os.path.realpath(project))
+    found = repository(real)
+    root = real if found is None else found.git.parent if found.git.name == ".git" else found.root
+    kept = _folder(environ, "CLAUDE_CONFIG_DIR", home) / ".claude.json"
+    return bool(_setting(kept, "projects", str(root), "hasClaudeMdExternalIncludesApproved"))
+
+
+def _excluded(project: Path, home: Path, environ: Mapping[str, str]) -> re.Pattern[str] | None:
+    """The files that settings keep Claude Code from reading."""
+    own = project / ".claude"
+    places = (_claude(home, environ) / "settings.json", own / "settings.json", own / "settings.local.json")
+    patterns = [pattern for place in places for pattern in _setting(place, "claudeMdExcludes")]
+    return re.compile("|".join(_GLOB.sub(_matching, pattern) for pattern in patterns)) if patterns else None
+
+
+def _matching(part: re.Match[str]) -> str:
+    """The expression for a part of a pattern of paths."""
+    if part[0].startswith("{"):
+        return f"(?:{'|'.join(map(re.escape, part[0][1:-1].split(',')))})"
+    return {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(part[0], re.escape(part[0]))
+
+
+def _claude(home: Path, environ: Mapping[str, str]) -> Path:
+    return _folder(environ, "CLAUDE_CONFIG_DIR", home / ".claude")
 
 
 def _folder(environ: Mapping[str, str], variable: str, usual: Path) -> Path:
@@ -269,9 +322,9 @@ def _of_gemini(*folders: Path) -> tuple[str, ...]:
 def _setting(path: Path, *keys: str) -> list[str]:
     """The texts and numbers of a setting; none where there is no such file, or it cannot be read."""
     try:
-        text = read_text(path) or ""
+        text = path.read_bytes().decode()
         value: JsonValue = tomllib.loads(text) if path.suffix == ".toml" else json.loads(_bare(text) or "null")
-    except ValueError:
+    except (OSError, ValueError):
         return []
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None

@@ -100,7 +100,7 @@ def find_login(program: Program, environ: Mapping[str, str], home: Path, *, rene
     if not variables and not files:
         places = [*(f"~/{name}" for name in program.login_files), *program.login_variables]
         raise Missing(
-            f"agent program {program.name!r} is not logged in: there is neither {' nor '.join(places)}",
+            f"agent program {program.name!r} is not logged in: there is no {' or '.join(places)}",
             hint=f"log in with `{program.command}`, or give it an address and a key",
         )
     return Login(variables, files, renew)

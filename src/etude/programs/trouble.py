@@ -10,9 +10,13 @@ Trouble = Literal["refused", "used up", "busy", "rejected", "other"]
 
 _USED_UP = re.compile(
     r"usage[ _]limit|\bhit your\b.{0,40}\blimit|\b(?:hour|session|daily|weekly|monthly) (?:usage )?(?:limit|quota)"
-    r"|\b(?:again|resets?) in (?:about )?\d+ ?(?:d|h|days?|hrs?|hours?)\b",
+    r"|\b(?:again|resets?) in (?:about )?\d+ ?(?:d|h|days?|hrs?|hours?)\b"
+    r"|\b(?:exhausted|exceeded|reached)\b.{0,40}\b(?:quota|allowance)|\bexhausted your capacity"
+    r"|\bquota\b.{0,60}\b(?:per day|resets?)\b"
+    r"|insufficient_quota|\bout of (?:extra )?usage|\busage exceeded|credit balance is too low|spending limit",
     re.IGNORECASE,
 )
+_SOON = re.compile(r"\bper[ _-]?(?:min|sec)|\btry (?:again )?(?:in|after) [\d.]+ ?(?:s|sec|m?s)\b", re.IGNORECASE)
 _BUSY = re.compile(r"\b429\b|\b529\b|rate.?limit|overloaded|too many requests", re.IGNORECASE)
 _OUTDATED = (
     r"(?:requires|needs) a newer version|out(?:dated| of date)|please (?:update|upgrade)|no longer supported"
@@ -29,9 +33,19 @@ _REFUSED = re.compile(
 )
 _REJECTED = re.compile(r"\b400\b|\b413\b|too long|context (?:length|window)|invalid_request", re.IGNORECASE)
 _SINCE_1970 = re.compile(r"\|\s*(\d{10})\b")
-_IN = re.compile(r"\bin (?:about )?(?:(\d+) ?d\w*)?,? ?(?:(\d+) ?h\w*)?,? ?(?:(\d+) ?m\w*)?", re.IGNORECASE)
+_IN = re.compile(
+    r"\b(?:in|after) (?:about )?(?:(\d+) ?d[a-z]*)?,? ?(?:(\d+) ?h[a-z]*)?,? ?(?:(\d+) ?m[a-z]*)?", re.IGNORECASE
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_DATE = (
+    rf"(?P<month>{'|'.join(_MONTHS)})[a-z]*\.? (?P<date>\d{{1,2}})(?:st|nd|rd|th)?\b,?"
+    r"(?: (?P<year>\d{4})\b,?)?(?: at)?"
+)
 _AT = re.compile(
-    r"\b(?:resets?|again|until|from)(?: at)? (\d{1,2})(?::(\d\d))? ?([ap])?\.?m?\b\.?(?: ?\(([\w/+-]+)\))?",
+    r"\b(?:resets?|again|until|from)(?: (?:at|on))? "
+    rf"(?:{_DATE} ?|(?P<day>{'|'.join(_DAYS)})[a-z]*,?(?: at)? )?"
+    r"(?:(?P<hour>\d{1,2})(?::(?P<minute>\d\d))? ?(?P<half>[ap])?\.?m?\b\.?(?: ?\((?P<zone>[\w/+-]+)\))?)?",
     re.IGNORECASE,
 )
 
@@ -51,9 +65,9 @@ def trouble(words: str) -> Trouble:
     rejected  this request will not pass, others may
     other     may pass
     """
-    if _USED_UP.search(words):
+    if _USED_UP.search(words) and not _SOON.search(words):
         return "used up"
-    if _BUSY.search(words):
+    if _SOON.search(words) or _BUSY.search(words):
         return "busy"
     if _REFUSED.search(words):
         return "refused"
@@ -76,13 +90,28 @@ def _allowed_again(words: str, now: datetime) -> datetime | None:
     if found := next((each for each in _IN.finditer(words) if any(each.groups())), None):
         days, hours, minutes = (int(each or 0) for each in found.groups())
         return now + timedelta(days=days, hours=hours, minutes=minutes)
-    if found := _AT.search(words):
-        zone = None
-        with suppress(KeyError, ValueError, OSError):
-            zone = ZoneInfo(found[4] or "")
-        with suppress(ValueError):
-            hour = int(found[1]) % 12 + 12 * (found[3].lower() == "p") if found[3] else int(found[1])
-            here = now.astimezone(zone)
-            at = here.replace(hour=hour, minute=int(found[2] or 0), second=0, microsecond=0)
-            return (at if at > here else at + timedelta(days=1)).astimezone(UTC)
+    found = next((each for each in _AT.finditer(words) if each["hour"] or each["month"]), None)
+    with suppress(ValueError):
+        return None if found is None else _at(found, now)
     return None
+
+
+def _at(found: re.Match[str], now: datetime) -> datetime:
+    """The next time that a clock and a calendar show this. Raises ValueError: they never do."""
+    zone = None
+    with suppress(KeyError, ValueError, OSError):
+        zone = ZoneInfo(found["zone"] or "")
+    hour = int(found["hour"] or 0)
+    hour = hour % 12 + 12 * (found["half"].lower() == "p") if found["half"] else hour
+    here = now.astimezone(zone)
+    at = here.replace(hour=hour, minute=int(found["minute"] or 0), second=0, microsecond=0)
+    if found["month"]:
+        month = 1 + _MONTHS.index(found["month"].lower())
+        at = at.replace(year=int(found["year"] or at.year), month=month, day=int(found["date"]))
+        at = at if at > here or found["year"] else at.replace(year=at.year + 1)
+    elif found["day"]:
+        at += timedelta(days=(_DAYS.index(found["day"].lower()) - at.weekday()) % 7)
+        at = at if at > here else at + timedelta(days=7)
+    else:
+        at = at if at > here else at + timedelta(days=1)
+    return at.astimezone(UTC)

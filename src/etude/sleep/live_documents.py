@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from etude.errors import EtudeError, SkillError
-from etude.programs.in_force import CLAUDE, InForce, in_force, opening_of, read_text
+from etude.programs.imports import read_text
+from etude.programs.in_force import CLAUDE, InForce, in_force, opening_of
 from etude.programs.project_paths import place_of
 from etude.records import Record
 from etude.redaction import Redactor

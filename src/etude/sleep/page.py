@@ -33,7 +33,7 @@ _BEFORE = 30
 """Characters that are shown of what two answers have in common, where they begin alike."""
 _MOST_QUOTES = 2
 ONCE = "It may have been meant for one occasion only."
-OPENED = "It was tested with the skill open; whether your agent opens it by itself was not."
+OPENED = "It was tested with the skill open, not whether your agent opens it: `agent.delivery: install` tests that."
 DELIVERED = "It was tested as it will be read: your agent had to open the skill by itself."
 UNTESTED = "Not tested: no task shows yet whether it helps."
 OVERHEARD = "No words of yours ask for all of it, but a tool, a page, a mail or a file name does. Read it with care"

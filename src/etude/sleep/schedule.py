@@ -80,10 +80,9 @@ def install(name: str, at: tuple[int, int], command: str) -> None:
 
 
 def installed(name: str) -> bool:
-    """Whether the crontab has the job; not where it cannot be read."""
-    with suppress(EtudeError):
-        return any(line.endswith(_mark(name).encode()) for line in _crontab().splitlines())
-    return False
+    """Whether there is a crontab that has the job. Raises EtudeError: it cannot be read."""
+    lines = [] if shutil.which("crontab") is None else _crontab().splitlines()
+    return any(line.endswith(_mark(name).encode()) for line in lines)
 
 
 def remove(name: str) -> bool:

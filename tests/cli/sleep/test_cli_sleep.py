@@ -6,6 +6,7 @@ from cli_said import Captured, data, said
 from small_night import MEMORY, Small, tree
 
 from etude.cli.main import main
+from etude.sleep.page import OPENED
 
 
 def test_a_night_says_what_it_did_and_what_to_do_next(sleeper: Small, capsys: Captured) -> None:
@@ -19,7 +20,7 @@ def test_a_night_says_what_it_did_and_what_to_do_next(sleeper: Small, capsys: Ca
     assert "Key Risks" in lines[4]
     assert lines[5].startswith("   You asked for it in ")
     assert lines[6] == "   Without this rule 0 of 2 tasks came out right, with it 2 of 2."
-    assert lines[10] == "   It was tested with the skill open; whether your agent opens it by itself was not."
+    assert lines[10] == f"   {OPENED}"
     assert lines[11].startswith("   It goes into .claude/skills/learned/SKILL.md: about ")
     assert lines[13:16] == [
         "sessions   5 claude-code",

@@ -47,6 +47,25 @@ def test_three_commands_lead_from_transcripts_to_the_first_report(machine: Small
     assert tree(machine.home / ".claude") == before
 
 
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        (["--target", "simulated:x"], "unknown simulated model 'x'"),
+        (["--target", "simulate"], "model 'simulate' names no known provider"),
+        ([*NAMED[:2], "--optimizer", "agent:nope"], "names no known agent program"),
+        (["--optimizer", "anthropic:claude-opus-5"], "'ANTHROPIC_API_KEY' is not set"),
+        (["--target", "agent:codex"], "'codex'"),
+    ],
+)
+def test_no_settings_are_written_for_a_model_that_a_night_could_not_ask(
+    machine: Small, capsys: Captured, named: list[str], said: str
+) -> None:
+    told = refused(capsys, *named)
+    assert said in told
+    assert "hint: " in told
+    assert not Path("sleep.yaml").exists()
+
+
 def test_the_settings_are_short_and_no_night_of_usual_size_meets_their_limit(
     machine: Small, capsys: Captured
 ) -> None:

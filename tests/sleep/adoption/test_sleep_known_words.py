@@ -170,6 +170,11 @@ def test_rules_say_the_same_with_other_small_words(one: str, other: str, alike: 
 
 
 NOT_IN_FORCE = [
+    ("$ use tabs\n", "Use tabs."),
+    ("Start it:\n\n$ use tabs\n>>> use spaces\n", "Use spaces."),
+    ("<details>\n<summary>Old</summary>\n\n- Use tabs.\n</details>\n", "Use tabs."),
+    ("<details open><summary>Until v2</summary>\n\nUse tabs.\n\n</details>\n", "Use tabs."),
+    ("## Style\n\n<details>\n  <summary>Rejected ideas</summary>\n\n* Use tabs.\n* Be kind.\n</details>", "Be kind."),
     ("```\nnever touch vendor\n```", "Never touch vendor."),
     ("Rules:\n\n~~~md\n- Always use pnpm\n~~~\n", "Always use pnpm."),
     ("- Do it so:\n  ```\n  never touch vendor\n  ```\n", "Never touch vendor."),
@@ -289,6 +294,9 @@ IN_FORCE = [
     ("Review in pairs.\r\nUse tabs.\r\n", "Use tabs."),
     ("## Never:\n\n- skip a review\n", "Never skip a review."),
     ("## Other rules\n\n- Use tabs.", "Use tabs."),
+    ("<details>\n<summary>Style</summary>\n\n- Use tabs.\n\n</details>\n", "Use tabs."),
+    ("<details>\n<summary>Old</summary>\n\n- Use tabs.\n</details>\n\nUse spaces.\n", "Use spaces."),
+    ("It costs:\n\n$5 a month.\n\nUse spaces.\n", "Use spaces."),
 ]
 
 

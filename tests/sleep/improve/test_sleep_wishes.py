@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,11 @@ import pytest
 from etude.models import Structured
 from etude.prompts import Prompts
 from etude.sleep.adoption.rules import Rule
+from etude.sleep.config import SleepSection
+from etude.sleep.improve.documents import TrainingOutcome
+from etude.sleep.improve.propose import propose
 from etude.sleep.improve.wishes import MOST_QUOTES, ONCE, UserWishes, asked
+from etude.sleep.state import SleepState
 from etude.sleep.tasks.mined import Quote, SessionRef
 from etude.stages.shared.optimizer import Optimizer
 from etude.testing import ScriptedModel
@@ -175,6 +180,16 @@ async def test_what_is_not_proposed_is_counted_with_its_reason() -> None:
     }
     assert found.notes == ("quotes of users that one request has no room for: 2",)
     assert f"q{MOST_QUOTES}:" in shown
+
+
+def test_a_rule_that_is_left_out_several_times_is_named_once(tmp_path: Path) -> None:
+    left = {
+        "they were turned down": ["- Be kind.", "Cite.", "- Please cite!", "Always cite.", "Name it.", "Sort it."]
+    }
+    sleep, state = SleepSection(project=str(tmp_path)), SleepState(tmp_path / "state")
+    _, notes = propose(sleep, state, 1, {}, TrainingOutcome(), UserWishes(left=left))
+    named = '"Be kind.", "Always cite.", "Name it.", 1 more'
+    assert notes == (f"rules left out, since they were turned down: {named}",)
 
 
 async def test_of_two_wishes_in_one_turn_the_one_that_stands_behind_is_the_later() -> None:

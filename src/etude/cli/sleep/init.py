@@ -136,9 +136,11 @@ def _older(count: int, hours: int | None) -> str:
 
 def _models(agent: str, args: argparse.Namespace) -> tuple[str, str]:
     """Target and optimizer: those that are named, else one that can be asked here. The subscription of the agent
-    comes first: it costs nothing more. Raises ConfigError: there is none."""
+    comes first: it costs nothing more. Raises ConfigError: there is none; a named one cannot be asked."""
     target, optimizer = args.target or args.optimizer, args.optimizer or args.target
     if target is not None:
+        for name in (target, optimizer):
+            build_model(ModelSection(model=name))
         return target, optimizer
     able = [name for name, program in known_programs().items() if program.as_model]
     programs = sorted(able, key=lambda name: name != agent)

@@ -42,7 +42,7 @@ _HANDED_OVER = re.compile(
     rf"|.*\b{_READS}\b.*\b(?:below|following|folgende\w*|ci-dessous|siguiente|seguente)\b.*"
     rf"|.*\b(?:this|these|that|the|following|diese[mnrs]?|folgende\w*)\s+{_TEXT}\b.*:"
     r"|(?:here(?:['’]s| is| are)|this is|hier ist|voici|aquí está|ecco)\s+(?:an?|the|eine?|die|der|une?|la|le|el|il)"
-    rf"\s+{_TEXT}\b.*)\s*",
+    rf"\s+(?:{_TEXT}|(?:[\w'’-]+\s+)?(?:readme|documentation|manual|changelog))\b.*)\s*",
     re.IGNORECASE,
 )
 """A line of the user with what is to be read, or what somebody said, below."""

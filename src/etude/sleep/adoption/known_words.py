@@ -9,7 +9,9 @@ from etude.envs.wording import bare, contrary, wording
 from etude.skill.anchors import LIST_MARK
 from etude.sleep.adoption.rules import pieces
 
-_CODE = re.compile(r"^[ \t]*(`{3,}|~{3,})[\s\S]*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE)
+_CODE = re.compile(r"^[ \t]*(`{3,}|~{3,})[\s\S]*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)|^[ \t]*(?:\$|>>>) .*", re.MULTILINE)
+_FOLDED = re.compile(r"^[ \t]*(?:<details\b[^>]*>\s*)?<summary>(.*?)</summary>[ \t]*$|</details>", re.MULTILINE)
+"""The heading of lines that a page folds away, and their end: a heading below all others."""
 _RULED = re.compile(r"[\s|:-]*-[\s|:-]*")
 """What stands between the head of a table and its rows."""
 _TAKEN_OUT = re.compile(
@@ -42,7 +44,7 @@ def statements(document: str) -> list[str]:
     headings: dict[int, str] = {}
     """By level, what the headings limit that stand above."""
     above, follows = "", False
-    for text, _ in pieces(_TAKEN_OUT.sub("", document)):
+    for text, _ in pieces(_FOLDED.sub(r"\n\n####### \1\n\n", _TAKEN_OUT.sub("", document))):
         above = above if follows or LIST_MARK.match(text) else ""
         lines = _lines(_CODE.sub("", text))
         if not lines:
@@ -53,7 +55,7 @@ def statements(document: str) -> list[str]:
         parts = (prose, lines[0], first, *(inner + line for line in (*lines[1:], *more)))
         said = (one for part in parts for one in (part, part.removeprefix(_label(part, limits=False))))
         before = "".join(headings.values()) + above
-        found |= dict.fromkeys(before + one for one in (whole, *said) if not one.endswith("?"))
+        found |= dict.fromkeys(before + one for one in (whole, *said) if not one.endswith(("?", "#")))
         if level := len(text.lstrip()) - len(text.lstrip().lstrip("#")):
             headings = {each: said for each, said in headings.items() if each < level}
             headings[level] = _limit(f"{whole.strip('# ')}:")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from etude.envs.splits import fold
-from etude.envs.wording import bare
+from etude.envs.wording import bare, wording
 from etude.sleep.adoption.adopt import kept_rules
 from etude.sleep.adoption.proposal import DocumentChange, Proposal, fitted, stage
 from etude.sleep.adoption.rules import (
@@ -80,8 +80,9 @@ def propose(
 
 
 def _left_out(reason: str, texts: Sequence[str]) -> str:
-    shown = [f'"{plain(bare(text), _LONGEST)}"' for text in texts[:_SHOWN]]
-    more = [f"{len(texts) - _SHOWN} more"] if len(texts) > _SHOWN else []
+    apart = list({wording(bare(text)): bare(text) for text in texts}.values())
+    shown = [f'"{plain(text, _LONGEST)}"' for text in apart[:_SHOWN]]
+    more = [f"{len(apart) - _SHOWN} more"] if len(apart) > _SHOWN else []
     return f"rules left out, since {reason}: {', '.join([*shown, *more])}"
 
 

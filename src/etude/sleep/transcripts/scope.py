@@ -7,6 +7,8 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path, PureWindowsPath
 
+from etude.programs.repository import first_line, repository
+
 _WSL = re.compile(r"[\\/]{2}wsl(?:\$|\.localhost)[\\/][^\\/]+", re.IGNORECASE)
 _DRIVE = re.compile(r"/mnt/[a-z]/")
 
@@ -67,24 +69,14 @@ def _folders(named: Iterable[str]) -> Iterator[Path]:
 
 def worktrees(folder: Path) -> Iterator[Path]:
     """The same folder in the other worktrees of its repository."""
-    root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
-    if root is None:
+    found = repository(folder)
+    if found is None:
         return
-    git = root / ".git"
-    if linked := _line(git).removeprefix("gitdir: "):
-        git = root / linked
-        git /= _line(git / "commondir") or "."
-    git = Path(os.path.realpath(git))
+    root, git = found
     inner = folder.relative_to(root)
     trees = [git.parent] if git.name == ".git" else []
     with suppress(OSError):
-        trees += [(each / line).parent for each in (git / "worktrees").iterdir() if (line := _line(each / "gitdir"))]
+        trees += [
+            (each / line).parent for each in (git / "worktrees").iterdir() if (line := first_line(each / "gitdir"))
+        ]
     yield from (Path(os.path.realpath(tree / inner)) for tree in trees if tree != root)
-
-
-def _line(path: Path) -> str:
-    """What a small file says; empty where there is none."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""
