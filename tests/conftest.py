@@ -1,3 +1,4 @@
+import ctypes
 import functools
 import gc
 import os
@@ -21,6 +22,16 @@ def pytest_collection() -> Generator[None, object, object]:
         ):  # when it is imported, it asks who knows an object, and frozen ones are not told
             gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl
+def pytest_configure(config: pytest.Config) -> None:
+    """Programs in boxes are watched as for any user but root. In real time, which only root may ask for, the kernel
+    spins for up to a second at each end of a program where the machine is busy. Bombs, which need it, are slow tests.
+    """
+    if sys.platform == "linux" and "not slow" in config.option.markexpr:
+        bounding_drop, sys_nice = 24, 23
+        ctypes.CDLL(None).prctl(bounding_drop, sys_nice, 0, 0, 0)
 
 
 @pytest.fixture(scope="session", autouse=True)
