@@ -9,6 +9,8 @@ from collections.abc import Generator, Iterator
 import httpcore2
 import pytest
 
+from etude.sandbox import Sandbox, find
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
@@ -53,4 +55,20 @@ def certificates_read_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(httpcore2, "default_ssl_context", context)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def sandbox_tried_once() -> Iterator[None]:
+    """Each environment and each agent tries its sandbox out, which starts several processes."""
+    tried, known = find._trial, dict[object, str]()
+
+    def trial(sandbox: Sandbox) -> str:
+        key = (type(sandbox), *vars(sandbox).items())
+        if key not in known:
+            known[key] = tried(sandbox)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(find, "_trial", trial)
         yield
