@@ -23,10 +23,10 @@ def pytest_collection() -> Generator[None, object, object]:
             "hypothesis" in sys.modules
         ):  # when it is imported, it asks who knows an object, and frozen ones are not told
             gc.freeze()
+        gc.set_threshold(50_000)  # of the time of a training it takes a tenth at each 700th object
         gc.enable()
 
 
-@pytest.hookimpl
 def pytest_configure(config: pytest.Config) -> None:
     """Programs in boxes are watched as for any user but root. In real time, which only root may ask for, the kernel
     spins for up to a second at each end of a program where the machine is busy. Bombs, which need it, are slow tests.

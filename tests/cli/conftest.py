@@ -11,7 +11,8 @@ from made_once import made_once
 
 @pytest.fixture(scope="session")
 def demo_done(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A demo project of two epochs and half of the tasks with its finished run. Look, do not touch: copy it with `demo_project`."""
+    """A demo project of two epochs and half of the tasks with its finished run. Look, do not touch: copy it with
+    `demo_project`."""
 
     def make(folder: Path) -> None:
         folder.mkdir()
