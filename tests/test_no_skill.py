@@ -111,5 +111,6 @@ def test_what_a_program_opened_is_said_in_the_summary(runs: Runs) -> None:
 
 
 def test_a_run_without_it_is_verified_as_it_is(runs: Runs) -> None:
+    assert runs.without.no_skill is None
     best = load_skill((runs.off / "run" / runs.without.best.skill).parent)
     assert verify_skill(make_config(settings(runs.off)), best, **given()).agrees
