@@ -14,7 +14,7 @@ from etude.simulation import SEED_SKILL, make_tasks
 from etude.testing import ScriptedModel
 from etude.workbench import StopSwitch
 
-TASKS = make_tasks(None, 70, seed=3)
+TASKS = make_tasks(None, 50, seed=3)
 SKILL = Skill(name="everyday-tasks", text=SEED_SKILL)
 PAPER: dict[str, Any] = {
     "search": {"policy": "paper", "batch_size": 10, "slow_update": True, "meta_skill": True},
@@ -24,7 +24,7 @@ PAPER: dict[str, Any] = {
 
 
 def env() -> ListEnvironment:
-    return ListEnvironment(TASKS[:20], TASKS[20:40], TASKS[40:], scorer="exact")
+    return ListEnvironment(TASKS[:20], TASKS[20:35], TASKS[35:], scorer="exact")
 
 
 def run(folder: Path, **config: Any):
@@ -63,7 +63,7 @@ def test_an_environment_with_an_empty_test_split_is_refused(tmp_path) -> None:
 def test_a_given_model_answers_and_is_not_closed(tmp_path) -> None:
     target = ScriptedModel(lambda request: "<answer>?</answer>")
     summary = run(tmp_path, given={"target": target}, train={"epochs": 1})
-    assert len(target.requests) >= 50
+    assert len(target.requests) >= 30
     assert not target.closed
     assert summary.initial.test.mean == 0
 
@@ -71,7 +71,7 @@ def test_a_given_model_answers_and_is_not_closed(tmp_path) -> None:
 def test_two_runs_at_the_same_time_do_not_disturb_each_other(tmp_path) -> None:
     def trainer(name: str) -> Trainer:
         settings = {"train": {"epochs": 1}, "run": {"folder": str(tmp_path), "name": name}}
-        return Trainer(settings, env=ListEnvironment(TASKS[:10], TASKS[20:30], TASKS[40:50]), skill=SKILL)
+        return Trainer(settings, env=ListEnvironment(TASKS[:6], TASKS[20:26], TASKS[40:46]), skill=SKILL)
 
     async def both():
         return await asyncio.gather(trainer("one").atrain(), trainer("two").atrain())

@@ -11,11 +11,15 @@ from made_once import made_once
 
 @pytest.fixture(scope="session")
 def demo_done(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A demo project of two epochs with its finished run. Look, do not touch: copy it with `demo_project`."""
+    """A demo project of two epochs and half of the tasks with its finished run. Look, do not touch: copy it with
+    `demo_project`."""
 
     def make(folder: Path) -> None:
         folder.mkdir()
         make_project(folder)
+        for split, tasks in (("train", 40), ("val", 20), ("test", 30)):
+            data = folder / "data" / f"{split}.jsonl"
+            data.write_text("".join(data.read_text().splitlines(keepends=True)[:tasks]))
         settings = folder / "etude.yaml"
         settings.write_text(settings.read_text().replace("epochs: 4", "epochs: 2"))
         assert main(["demo", "--folder", str(folder)]) == 0

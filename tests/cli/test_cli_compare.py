@@ -21,7 +21,7 @@ def test_two_skills_of_a_run_are_compared_from_what_it_paid_for(demo_project: Pa
     assert lines[1].startswith(f"A           {RUN}:initial  {summary['initial']['test']['mean']:.2f} [")
     assert lines[2].startswith(f"B           {RUN}:best     {summary['best']['test']['mean']:.2f} [")
     interval = f"{gain['mean']:+.2f} [{gain['low']:+.2f}, {gain['high']:+.2f}]"
-    assert lines[3] == f"difference  {interval}  paired, test n=120, share solved"
+    assert lines[3] == f"difference  {interval}  paired, test n=30, share solved"
     assert re.fullmatch(
         r"verdict     ship, on tasks like these: B is better by \+0\.\d{3} or more, with 95% confidence", lines[4]
     )
@@ -29,7 +29,7 @@ def test_two_skills_of_a_run_are_compared_from_what_it_paid_for(demo_project: Pa
     assert "test split" not in captured.out + captured.err
     events = [json.loads(line) for line in Path(RUN, "events.jsonl").read_text().splitlines()]
     last = max(number for number, event in enumerate(events) if event["kind"] == "stage_started")
-    assert events[last]["total"] == 240
+    assert events[last]["total"] == 60
     assert "call_finished" not in {event["kind"] for event in events[last:]}
 
 

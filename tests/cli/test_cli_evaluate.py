@@ -19,7 +19,7 @@ def test_a_skill_is_scored_with_an_interval(demo_project: Path, capsys: Captured
     assert skill.startswith("skill   everyday-tasks (")
     summary = json.loads(Path("demo/runs/demo/summary.json").read_text())
     best = summary["best"]["test"]
-    assert score == f"test    {best['mean']:.2f} [{best['low']:.2f}, {best['high']:.2f}]  n=120, share solved"
+    assert score == f"test    {best['mean']:.2f} [{best['low']:.2f}, {best['high']:.2f}]  n=30, share solved"
     assert Path(file.split()[1]).exists()
 
 

@@ -16,17 +16,17 @@ def test_what_a_run_may_use_is_a_readable_table(fresh_project: Path, capsys: Cap
     lines = captured.out.splitlines()
     assert lines[:2] == [
         "SIMULATED MODELS: tokens, money and time say nothing about a real model.",
-        "run 'demo': policy paper, 2 epochs; 60 train, 60 val, 120 test tasks",
+        "run 'demo': policy paper, 2 epochs; 40 train, 20 val, 30 test tasks",
     ]
     assert [re.split("  +", line) for line in lines[3:7]] == [
         ["", "at most", "tokens", "cost", "time"],
-        ["attempts", "900"],
-        ["target calls", "900", "unknown", "unknown", "unknown"],
-        ["optimizer calls", "150", "unknown", "unknown", "unknown"],
+        ["attempts", "270"],
+        ["target calls", "270", "unknown", "unknown", "unknown"],
+        ["optimizer calls", "100", "unknown", "unknown", "unknown"],
     ]
     assert lines[7] == "unknown: the first calls will tell; limits.usd bounds the cost"
-    assert lines[8] == "`etude audit` of a skill on all tasks takes at most 2,400 attempts"
-    assert lines[-1] == "room for improvement: unknown; --measure finds out with 120 attempts"
+    assert lines[8] == "`etude audit` of a skill on all tasks takes at most 900 attempts"
+    assert lines[-1] == "room for improvement: unknown; --measure finds out with 40 attempts"
     assert captured.err == ""
     assert not Path("demo/runs").exists()
 
@@ -36,7 +36,7 @@ def test_limits_are_named_and_cap_the_calls(fresh_project: Path, capsys: Capture
     out = capsys.readouterr().out
     assert "\ntarget calls     500 " in out
     assert "\nlimits, for all of it together: $2.00, 500 calls\nunknown: the first calls will tell\n" in out
-    assert "\nas a rule 360 to 3,600 attempts, as simulated runs took; " in out  # of 60 and 60 tasks
+    assert "\nas a rule 180 to 1,800 attempts, as simulated runs took; " in out  # of 40 and 20 tasks
 
 
 def test_nothing_is_sent_without_measure(fresh_project: Path, capsys: Captured, monkeypatch) -> None:
@@ -70,7 +70,7 @@ def test_checks_without_rubrics_need_no_judge_and_broken_ones_are_found_at_once(
 def test_the_plan_comes_as_json(fresh_project: Path, capsys: Captured) -> None:
     assert main(["plan", CONFIG, "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
-    assert plan["tasks"] == {"train": 60, "val": 60, "test": 120}
+    assert plan["tasks"] == {"train": 40, "val": 20, "test": 30}
     target = plan["forecast"]["roles"]["target"]
     assert target == {"calls": plan["forecast"]["attempts"], "tokens": None, "usd": None, "seconds": None}
     assert [split["split"] for split in plan["detectable"]] == ["val", "test"]
@@ -82,16 +82,16 @@ def test_measuring_says_first_what_it_takes(fresh_project: Path, capsys: Capture
     assert main(["plan", CONFIG, "--measure"]) == 0
     captured = capsys.readouterr()
     first, second = captured.err.splitlines()
-    assert first.endswith("note: measuring: 120 attempts at validation tasks with the initial skill")
+    assert first.endswith("note: measuring: 40 attempts at validation tasks with the initial skill")
     assert "baseline" in second
     lines = captured.out.splitlines()
     assert re.fullmatch(r"target calls +[\d,]+ +\d+k to [\d.]+M +\$0\.00 +\d:\d\d to \d:\d\d", lines[5])
     headroom = next(number for number, line in enumerate(lines) if line.startswith("room for improvement: "))
     assert re.fullmatch(
-        r"room for improvement: the initial skill scores 0\.\d\d \[.*\] on 60 validation tasks, 2 trials",
+        r"room for improvement: the initial skill scores 0\.\d\d \[.*\] on 20 validation tasks, 2 trials",
         lines[headroom],
     )
-    assert re.fullmatch(r"  \d+ of 60 tasks always pass, \d+ never pass", lines[headroom + 1])
+    assert re.fullmatch(r"  \d+ of 20 tasks always pass, \d+ never pass", lines[headroom + 1])
     assert lines[headroom + 3].startswith("  noise: ")
     assert "  val   " in "\n".join(lines)
     assert "measured)" in "\n".join(lines)

@@ -57,7 +57,7 @@ def test_a_step_of_the_published_loop_says_which_validation_tasks_decided(
 def test_a_stopped_run_says_so_and_the_command_it_shows_goes_on_with_it(
     fresh_project: Path, capsys: Captured
 ) -> None:
-    small = ["--train.epochs", "1", "--env.limit={train: 20, val: 10, test: 10}"]
+    small = ["--train.epochs", "1", "--env.limit={train: 12, val: 8, test: 6}"]
     assert main(["train", "demo/etude.yaml", "--limits.calls", "30", *small]) == 3
     capsys.readouterr()
     assert main(["show", RUN]) == 0

@@ -8,7 +8,7 @@ from etude.cli.main import main
 Captured = pytest.CaptureFixture[str]
 CONFIG = "demo/etude.yaml"
 PAPER = ["--search.policy", "paper"]
-QUICK = ["--train.epochs", "1", "--env.limit={train: 20, val: 10, test: 10}"]
+QUICK = ["--train.epochs", "1", "--env.limit={train: 12, val: 8, test: 6}"]
 
 
 def test_training_prints_scores_with_intervals_costs_and_the_place_of_the_skill(
@@ -18,7 +18,7 @@ def test_training_prints_scores_with_intervals_costs_and_the_place_of_the_skill(
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
     assert lines[0] == "SIMULATED MODELS: these scores say nothing about a real model."
-    assert any(line.startswith("validation  ") and "n=10" in line for line in lines)
+    assert any(line.startswith("validation  ") and "n=8" in line for line in lines)
     assert any(line.startswith("test  ") and " -> " in line for line in lines)
     assert any(line.startswith("calls ") for line in lines)
     best = next(line for line in lines if line.startswith("best skill")).split()[-1]
@@ -26,7 +26,7 @@ def test_training_prints_scores_with_intervals_costs_and_the_place_of_the_skill(
 
 
 def test_a_step_in_which_nobody_proposes_an_edit_is_told_of_once(fresh_project: Path, capsys: Captured) -> None:
-    small = ["--search.batch_size", "5", "--env.limit={train: 40, val: 40, test: 5}", "--test.enabled", "false"]
+    small = ["--search.batch_size", "4", "--env.limit={train: 20, val: 12, test: 5}", "--test.enabled", "false"]
     perfect = ["--target.model", "simulated:target-steady", "--optimizer.model", "simulated:optimizer-perfect"]
     main(["train", CONFIG, *PAPER, *small, *perfect, "--train.epochs", "2"])
     lines = [line[9:] for line in capsys.readouterr().err.splitlines()]
@@ -86,7 +86,7 @@ def test_a_budget_stops_with_what_there_is_and_the_command_to_go_on(fresh_projec
     assert hint.startswith("hint: raise `limits.calls`")
     assert resume == (
         "resume (with a larger --limits.calls): etude train demo/etude.yaml --limits.calls 30 "
-        "--train.epochs 1 '--env.limit={train: 20, val: 10, test: 10}'"
+        "--train.epochs 1 '--env.limit={train: 12, val: 8, test: 6}'"
     )
     assert main([*words, "--json"]) == 3
     stopped = json.loads(capsys.readouterr().out)

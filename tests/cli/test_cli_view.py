@@ -21,14 +21,17 @@ def test_the_page_is_served_until_it_is_interrupted_by_the_link_that_is_kept(dem
     kept.parent.mkdir(parents=True)
     kept.write_text("t" * 32)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as server:
-        assert server.stdout is not None
-        told = "".join(iter(server.stdout.readline, "}\n")) + "}"
-        url = json.loads(told)["url"]
-        assert url.endswith(f"/{'t' * 32}/")
-        with urllib.request.urlopen(f"{url}data/runs", timeout=30) as answer:
-            assert [run["name"] for run in json.load(answer)] == ["demo"]
-        server.send_signal(signal.SIGINT)
-        assert server.wait(30) == 0
+        try:
+            assert server.stdout is not None
+            told = "".join(iter(server.stdout.readline, "}\n")) + "}"
+            url = json.loads(told)["url"]
+            assert url.endswith(f"/{'t' * 32}/")
+            with urllib.request.urlopen(f"{url}data/runs", timeout=30) as answer:
+                assert [run["name"] for run in json.load(answer)] == ["demo"]
+            server.send_signal(signal.SIGINT)
+            assert server.wait(30) == 0
+        finally:
+            server.kill()  # leaving the block waits for it
 
 
 def test_the_page_is_written_as_one_file(demo_project: Path, capsys: Captured) -> None:

@@ -19,7 +19,7 @@ from handoff_answers import answer_open
 
 Captured = pytest.CaptureFixture[str]
 SMALL = ["--train.epochs", "1", "--test.enabled", "false", "--optimizer.model", "handoff:asked"]
-SMALL += ["--env.limit={train: 20, val: 10, test: 5}"]
+SMALL += ["--env.limit={train: 12, val: 6, test: 5}"]
 
 
 def a_question(folder: Path, text: str = "Which colour has the sky?") -> None:

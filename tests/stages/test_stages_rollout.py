@@ -313,14 +313,12 @@ async def test_voids_before_a_decision_are_tried_again() -> None:
 
 async def test_another_step_decides_on_its_voids_anew() -> None:
     journal = MemoryJournal()
-    failing = ToldAgent(lambda *_: ConnectionError("gone"))
-    limits = {"max_void": 0.99}
     agent = ToldAgent(lambda task, *_: ConnectionError("gone") if task.id == "t1" else str(task.gold))
-    await make_rollout(agent, journal=journal, **limits).batch(tasks(3), SKILL, "train", step=1)
+    await make_rollout(agent, journal=journal, max_void=0.99).batch(tasks(3), SKILL, "train", step=1)
     recovered = ToldAgent(knows("t0", "t1", "t2"))
     attempts = await make_rollout(recovered, journal=journal).batch(tasks(3), SKILL, "train", step=2)
     assert all(attempt.solved for attempt in attempts)
-    assert (recovered.tried, failing.tried) == (["t1"], [])
+    assert recovered.tried == ["t1"]
 
 
 @pytest.mark.parametrize("stop", [BudgetStop("calls used up"), OutageStop("dead endpoint")])

@@ -70,12 +70,13 @@ def test_a_second_opening_is_refused_until_the_first_is_closed(tmp_path):
     RunFolder.open(section(tmp_path)).close()
 
 
-def test_a_journal_that_cannot_be_used_leaves_the_folder_unlocked(tmp_path):
+@pytest.mark.parametrize("fork", [None, "first"])
+def test_a_journal_in_another_format_is_refused_and_leaves_the_folder_unlocked(tmp_path, fork):
     with RunFolder.open(section(tmp_path)) as run, run.journal.database.write() as connection:
         connection.execute("UPDATE meta SET value = '99' WHERE name = 'format'")
     for _ in range(2):
         with pytest.raises(IdentityError):
-            RunFolder.open(section(tmp_path))
+            RunFolder.open(section(tmp_path, "second" if fork else "first"), fork=fork)
 
 
 @pytest.mark.parametrize(
@@ -163,14 +164,6 @@ def test_forking_needs_another_run_that_exists(tmp_path):
     runs = tmp_path / "runs"
     assert str(caught.value) == f"there is no run in {str(runs / 'third')!r}\nhint: runs in {str(runs)!r}: first"
     assert not (runs / "second").exists()
-
-
-def test_a_fork_of_a_run_in_another_format_fails_and_unlocks(tmp_path):
-    with RunFolder.open(section(tmp_path)) as run, run.journal.database.write() as connection:
-        connection.execute("UPDATE meta SET value = '99' WHERE name = 'format'")
-    for _ in range(2):
-        with pytest.raises(IdentityError):
-            RunFolder.open(section(tmp_path, "second"), fork="first")
 
 
 def test_json_is_written_the_same_whatever_the_order_of_fields(run):

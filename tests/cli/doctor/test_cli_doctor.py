@@ -48,7 +48,7 @@ def test_a_project_that_is_in_order_is_all_fine(fresh_project: Path, capsys: Cap
     out = capsys.readouterr().out
     assert out.endswith("\nno problems found\n")
     shown = [" ".join(line.split()) for line in out.splitlines()]
-    assert "ok data 60 train, 60 val, 120 test tasks" in shown
+    assert "ok data 40 train, 20 val, 30 test tasks" in shown
     assert "ok scorer exact accepts all gold answers" in shown
     assert "ok target simulated:target at this process, needs no key" in shown
     assert "ok run folder demo/runs/demo is free" in shown
