@@ -189,12 +189,17 @@ def run_action(step: Mapping[str, Any], environ: Mapping[str, str]) -> int:
     return 0
 
 
-def test_the_workflow_of_the_page_passes_a_better_skill_and_fails_a_worse_one(repository: Repository) -> None:
+def test_the_workflow_of_the_page_judges_with_the_base_branch() -> None:
     flow = workflow()
     assert flow[True] == {"pull_request_target": {"paths": ["skills/**"]}}  # `on` is true in YAML 1.1
     checkout, step = flow["jobs"]["gate"]["steps"]
     assert checkout == {"uses": "actions/checkout@v4"}  # with this event, of the base branch
     assert step["uses"].partition("@")[0].endswith("/integrations/github")
+
+
+@pytest.mark.slow
+def test_the_workflow_of_the_page_passes_a_better_skill_and_fails_a_worse_one(repository: Repository) -> None:
+    step = workflow()["jobs"]["gate"]["steps"][1]
     better = repository.proposed({"SKILL.md": SEED_SKILL.replace("- List each repeated word only once.\n", RULES)})
     assert run_action(step, repository.environ(better)) == 0
     (comment,) = repository.host.comments

@@ -74,7 +74,7 @@ class Whole(NamedTuple):
     kind: Kind
 
 
-@pytest.fixture(scope="module", params=few(KINDS, "paper", "evidence", "skill-aware"))
+@pytest.fixture(scope="module", params=few(KINDS, "paper", "evidence"))
 def undisturbed(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Whole:
     kind, folder = KINDS[request.param], tmp_path_factory.mktemp("undisturbed")
     world = kind.world()

@@ -63,6 +63,7 @@ def test_the_line_of_the_crontab_runs_a_whole_night(sleeper: Small, machine: Pat
     assert said(capsys, "schedule", "--remove") == [f"nothing was scheduled for {sleeper.project}"]
 
 
+@pytest.mark.slow
 def test_what_is_printed_for_another_scheduler_runs_a_night(sleeper: Small, machine: Path, capsys: Captured) -> None:
     (command,) = said(capsys, "schedule", "--print", "--sleep.max_tasks", "3")
     assert "night 1  proposed" in carried_out(sleeper, command)
