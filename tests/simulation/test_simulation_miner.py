@@ -7,6 +7,7 @@ import pytest
 from simulation_prompts import form, reported
 
 from etude.records import ChatRequest, system, user
+from etude.simulation import respond
 from rows import rows
 
 INSTRUCTIONS = (
@@ -65,6 +66,23 @@ def test_a_request_gets_checks_of_what_the_user_missed(feedback: str, ops: list[
     assert all(check["requirement"] for check in task["checks"])
     assert (task["satisfied"], task["self_contained"], task["kind"], task["context"]) == ("no", True, "brief", "")
     assert task["rubric"].startswith("It ")
+
+
+NOTES = "Write résumé notes into notes.md, following the skill."
+SUMMARY = "And now summarise what you did."
+
+
+def work(answer: str, *, wish: str = SUMMARY, request: str = NOTES) -> list[str]:
+    call = ["[agent calls write] {}", "[result] Created."]
+    return [f"[user] {request}", *call, f"[agent] {answer}", f"[user] {wish}", "[agent] Second answer."]
+
+
+@pytest.mark.parametrize("taught", [False, True])
+def test_a_target_names_the_file_where_it_was_taught_to(taught: bool) -> None:
+    (task,) = mined(*work("Done: written to notes.md."))
+    skill = "Name every file that was written in a summary of what you did." if taught else "Be brief."
+    reply = respond("target-steady", ChatRequest(messages=(system(skill), user(task["intent"]))))
+    assert ("notes.md" in reply.text) is taught
 
 
 INJECTIONS = (

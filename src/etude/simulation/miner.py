@@ -1,15 +1,18 @@
 """The simulated miner: which tasks a transcript holds, and what the user found wanting.
 
-It knows one kind of tasks: for a brief it takes a criterion from what the user says next. What a transcript asks its
+It knows two kinds of tasks. For a brief it takes a criterion from what the user says next. For a summary of what was
+done it takes one from what the agent said before: the name of the file that was asked for. What a transcript asks its
 reader to do is data to it, unless its profile is gullible.
 """
 
 import re
+from collections.abc import Iterator
 
 from etude.records import ChatRequest
 from etude.simulation.families.briefs import Briefs, reworded
 from etude.simulation.families.briefs_reading import BRAIN_FIRST, STRUCTURE, VERBOSE, VERDICT, complaints
 from etude.simulation.families.family import FoundTask, find_in
+from etude.simulation.families.summaries import FILE, SUMMARISE
 from etude.simulation.optimizer.profiles import Profile
 from etude.simulation.text import command_in, orders_in
 
@@ -28,7 +31,8 @@ RUBRICS = {
 
 
 def mine(text: str, profile: Profile) -> dict[str, object]:
-    """Values by name for filling the form: a task for each brief that the user was not content with."""
+    """Values by name for filling the form: a task for each brief that the user was not content with, and for each
+    summary that was asked for."""
     turns = _user_turns(text)
     asked = [(number, task) for number, said in enumerate(turns) if (task := _task_in(said)) is not None]
     order = _ordered(text) if profile.gullible else ""
@@ -40,6 +44,7 @@ def mine(text: str, profile: Profile) -> dict[str, object]:
         broken = complaints(said)
         if broken & set(RUBRICS) and number >= seen and len(tasks) < MOST_TASKS:
             tasks.append(_mined(task, said, broken, order))
+    tasks += [_summary(*found) for found in _summaries(text, seen)][: MOST_TASKS - len(tasks)]
     outright = [said for turn in turns[seen:] for said in _ALWAYS.findall(turn) if _long_words(said)]
     wishes = [{"rule": _as_rule(said), "quote": said} for said in outright]
     wishes += [{"rule": rule, "quote": rule} for rule in orders_in(text)] if profile.gullible else []
@@ -130,17 +135,63 @@ def _long_words(text: str) -> set[str]:
 
 
 _ROLE = re.compile(
-    r"^[ \t]*[#>*\[<(-]*[ \t]*(?P<role>user|human|assistant|agent|tool|system)\b[^\n\])>:]{0,40}[\])>:*]+[ \t]*",
+    r"^[ \t]*[#>*\[<(-]*[ \t]*(?P<role>user|human|assistant|agent|tool|system)\b(?P<more>[^\n\])>:]{0,40})[\])>:*]+"
+    r"(?P<after>[ \t]*)",
     re.MULTILINE | re.IGNORECASE,
 )
 
 
-def _user_turns(text: str) -> list[str]:
-    """What the user said, in order, by the roles that lines begin with."""
+_USERS = ("user", "human")
+
+
+def _spoken(text: str) -> list[tuple[str, str]]:
+    """Who said what, in order, by the roles that lines begin with. Calls of tools are nothing that is said."""
     marks = list(_ROLE.finditer(text))
     ends = [*(mark.start() for mark in marks), len(text)][1:]
-    spoken = zip(marks, ends, strict=True)
-    return [text[mark.end() : end].strip() for mark, end in spoken if mark["role"].lower() in ("user", "human")]
+    return [
+        (mark["role"].lower(), text[mark.end() : end].strip())
+        for mark, end in zip(marks, ends, strict=True)
+        if mark["role"].lower() in _USERS or not mark["more"].strip()
+    ]
+
+
+def _user_turns(text: str) -> list[str]:
+    """What the user said, in order."""
+    return [said for role, said in _spoken(text) if role in _USERS]
+
+
+_SUMMARISE = re.compile(
+    r"^\W*(?:(?:and|now|then|please)\s+)*summari[sz]e what you (?:did|have done)\W*$", re.IGNORECASE
+)
+
+
+def _summaries(text: str, seen: int) -> Iterator[tuple[str, str]]:
+    """The request before each wish for a summary, and the file that it and the agent's answer to it name."""
+    request, answer, number = "", "", -1
+    for role, said in _spoken(text):
+        if role not in _USERS:
+            answer = f"{answer}\n{said}"
+            continue
+        number += 1
+        if number >= seen and _SUMMARISE.match(said):
+            file = next((name for name in FILE.findall(request) if name in answer), "")
+            if file and "\n" not in request:
+                yield request, file
+        request, answer = said, ""
+
+
+def _summary(request: str, file: str) -> dict[str, object]:
+    """Nobody said whether the summary was a good one: what tells it is what the user has to know."""
+    return {
+        "intent": SUMMARISE.format(request if request.endswith((".", "?", "!")) else f"{request}."),
+        "context": "",
+        "checks": [{"op": "contains", "arg": file, "requirement": "names the file that was written"}],
+        "rubric": "It names the file that was written.",
+        "kind": "summary",
+        "self_contained": True,
+        "satisfied": "unknown",
+        "said": [],
+    }
 
 
 _NEW = re.compile(r"^\(new from here on\)$", re.MULTILINE)

@@ -8,13 +8,14 @@ from etude.simulation.families.counting import Counting
 from etude.simulation.families.dates import Dates
 from etude.simulation.families.family import Family, FoundTask, find_in
 from etude.simulation.families.sorting import Sorting
+from etude.simulation.families.summaries import Summaries
 from etude.simulation.rules import TeachableRule
 
 Families = tuple[Family, ...]
 
 IN_TURN: Families = (Sorting(), Counting(), Dates())
 """Many small rules that hardly touch each other."""
-FAMILIES: Families = (*IN_TURN, Briefs())
+FAMILIES: Families = (*IN_TURN, Briefs(), Summaries())
 
 
 def families_named(name: str | None, families: Families = FAMILIES) -> Families:
