@@ -119,8 +119,8 @@ class EvidenceSearch(Search):
     def gives_up(self, state: TrainState, idle: int) -> bool:
         # Of several targets, some fail tasks in each epoch for want of a rule by which another would do worse: a
         # second epoch like this costs more than it finds.
-        targets = len(self._config.targets)
-        return idle >= (1 if targets > 1 else 2) and state.epoch >= targets and not 0 < state.idle < _IDLE
+        targets, few = len(self._config.targets), 0 < state.idle < _IDLE
+        return idle >= 1 and state.epoch >= targets if targets > 1 else idle >= 2 and not few
 
     async def finish(self, state: TrainState) -> TrainState:
         return await validated(self._bench, self.log, await audited(self._bench, self.log, state))
