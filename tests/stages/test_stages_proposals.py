@@ -1,9 +1,17 @@
-"""Edits that say the same are one edit."""
+"""Edits as the optimizer writes them, and those that say the same."""
 
 import pytest
 from stages_doubles import append
 
-from etude.stages.shared.proposals import unite
+from etude.stages.shared.proposals import EditReply, unite
+
+
+@pytest.mark.parametrize(
+    ("op", "kept"), [("append", ("", "new")), ("delete", ("old", "")), ("replace", ("old", "new"))], ids=lambda op: op
+)
+def test_what_an_operation_does_not_use_does_not_count(op: str, kept: tuple[str, str]) -> None:
+    edit = EditReply.model_validate({"op": op, "target": "old", "content": "new", "cites": "a, b"}).edit()
+    assert (edit.target, edit.content, edit.cites) == (*kept, ("a", "b"))
 
 
 @pytest.mark.parametrize(

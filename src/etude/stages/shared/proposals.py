@@ -52,7 +52,7 @@ class Proposals(ReplyForm):
 
 
 class EditReply(ReplyForm):
-    """An edit as the optimizer writes it. What its operation does not use may be missing."""
+    """An edit as the optimizer writes it. What its operation does not use may be missing, and does not count."""
 
     op: PatchOp
     target: str
@@ -70,14 +70,8 @@ class EditReply(ReplyForm):
         return given if unused is None else {**given, unused: ""}
 
     def edit(self) -> Edit:
-        """The edit, without what its operation does not use."""
-        return Edit(
-            op=self.op,
-            target="" if self.op == "append" else self.target,
-            content="" if self.op == "delete" else self.content,
-            reason=self.reason,
-            cites=self.cites,
-        )
+        """The edit."""
+        return Edit.model_validate(self.model_dump())
 
 
 class PatchReply(Proposals):
