@@ -295,6 +295,7 @@ IN_FORCE = [
     ("## Never:\n\n- skip a review\n", "Never skip a review."),
     ("## Other rules\n\n- Use tabs.", "Use tabs."),
     ("<details>\n<summary>Style</summary>\n\n- Use tabs.\n\n</details>\n", "Use tabs."),
+    ("- Always write services in C#\n", "Always write services in C#."),
     ("<details>\n<summary>Old</summary>\n\n- Use tabs.\n</details>\n\nUse spaces.\n", "Use spaces."),
     ("It costs:\n\n$5 a month.\n\nUse spaces.\n", "Use spaces."),
 ]

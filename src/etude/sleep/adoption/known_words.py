@@ -55,7 +55,7 @@ def statements(document: str) -> list[str]:
         parts = (prose, lines[0], first, *(inner + line for line in (*lines[1:], *more)))
         said = (one for part in parts for one in (part, part.removeprefix(_label(part, limits=False))))
         before = "".join(headings.values()) + above
-        found |= dict.fromkeys(before + one for one in (whole, *said) if not one.endswith(("?", "#")))
+        found |= dict.fromkeys(before + one for one in (whole, *said) if one.strip("#") and not one.endswith("?"))
         if level := len(text.lstrip()) - len(text.lstrip().lstrip("#")):
             headings = {each: said for each, said in headings.items() if each < level}
             headings[level] = _limit(f"{whole.strip('# ')}:")
