@@ -1,5 +1,6 @@
 """Which imports of instructions agent programs follow, and what settings keep them from reading."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -110,6 +111,13 @@ CASES = [
     ("claude-code", NAMES | {P + ".claude/settings.local.json": EXCLUDED % '"ROOT/top/**"'}, {}, ""),
     (
         "claude-code",
+        dict.fromkeys([P + "CLAUDE.md", P + "CLAUDE.local.md", P + "AGENTS.md", P + ".claude/rules/etude.md"], "W")
+        | {P + ".claude/settings.json": EXCLUDED % '"**/CLAUDE.md"'},
+        {},
+        "CLAUDE.local.md etude.md",
+    ),
+    (
+        "claude-code",
         NAMES | {P + ".claude/settings.json": EXCLUDED % '"**/{rules,r}/*/*.md", "x?"'},
         {},
         "CLAUDE.md 2",
@@ -198,9 +206,26 @@ def test_the_users_word_for_imports_is_where_claude_code_keeps_its_settings(tmp_
     assert "mine.md" in {path.name for path in in_force("claude-code", project, tmp_path / "home", environ).files}
 
 
-def test_no_new_file_is_made_that_settings_keep_from_being_read(tmp_path: Path) -> None:
-    project = made(tmp_path, {P + ".claude/settings.json": EXCLUDED % '"**/CLAUDE.md"'}, {})
-    assert in_force("claude-code", project, tmp_path / "home", {}).memory == project / "AGENTS.md"
+@pytest.mark.parametrize(
+    ("excluded", "there", "memory"),
+    [
+        ("**/CLAUDE.md", [], "AGENTS.md"),
+        ("**/project/CLAUDE.md", [P + "CLAUDE.local.md", P + "AGENTS.md"], ".claude/CLAUDE.md"),
+        ("**/CLAUDE.md", [P + "CLAUDE.local.md", P + "AGENTS.md"], ".claude/rules/etude.md"),
+        ("**/CLAUDE.md", [P + "CLAUDE.local.md"], ".claude/rules/etude.md"),
+        ("**/CLAUDE.md", ["top/CLAUDE.local.md", P + "AGENTS.md"], ".claude/rules/etude.md"),
+        ("**/AGENTS.md", [P + "AGENTS.md"], "CLAUDE.md"),
+    ],
+)
+def test_a_new_file_is_one_that_is_read(tmp_path: Path, excluded: str, there: list[str], memory: str) -> None:
+    settings = {P + ".claude/settings.json": EXCLUDED % json.dumps(excluded)}
+    project = made(tmp_path, settings | dict.fromkeys(there, "W"), {})
+    before = in_force("claude-code", project, tmp_path / "home", {})
+    assert before.memory == project / memory
+    before.memory.parent.mkdir(parents=True, exist_ok=True)
+    before.memory.write_text("- A rule.\n")
+    after = in_force("claude-code", project, tmp_path / "home", {})
+    assert (after.memory, set(after.files)) == (before.memory, {before.memory, *before.files})
 
 
 def test_a_linked_project_is_read_with_the_folders_above_the_one_it_leads_to(tmp_path: Path) -> None:

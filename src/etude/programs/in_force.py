@@ -142,7 +142,8 @@ def _memory(reader: Reader, project: Path, folders: list[Path], usual: str) -> P
     shared = [name for name in kind if not name.endswith(".local.md")]
     there = (name for name in shared if reader.counts(project / name))
     other = (name for names in reader.kinds for name in names if not name.endswith(".local.md"))
-    new = (*(shared[:1] if reader.of_all else ()), reader.new or usual, *other)
+    # What is in force hides files of other kinds, and nothing hides a rule.
+    new = (*(shared or (reader.new or usual, *other)), *(f"{folder}/etude.md" for folder in reader.rules))
     return project / next(there, next((name for name in new if not reader.excludes(project / name)), usual))
 
 
