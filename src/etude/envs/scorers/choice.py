@@ -86,7 +86,9 @@ _NAMED = tuple(
     )
 )
 _LABELLED = re.compile(
-    rf"^[^\w\n]*(?P<words>[^\W\d_][^\n:.;!?]{{0,30}}):\W{{0,4}}{_NOUN}{_LABEL}[^\w\n]*$", re.MULTILINE | re.IGNORECASE
+    r"^[^\w\n]*(?![^\n:]{0,30}\b(?:confiden|certain|difficult|quality|grade|level|wrong"
+    rf"|rating|type|incorrect|reject|vitamin|step))(?P<words>[^\W\d_][^\n:.;!?]{{0,30}}):\W{{0,4}}{_NOUN}{_LABEL}[^\w\n]*$",
+    re.MULTILINE | re.IGNORECASE,
 )
 _LETTER = re.compile(r"(?<![\w'\u2019])(?P<label>[A-Z])(?![\w'\u2019])")
 _SHORT = 80
