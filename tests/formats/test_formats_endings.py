@@ -18,6 +18,7 @@ STOP += [
     "end",
     "EOT",
     "malformed_model_output",
+    "malformed_response",
     "TOOL_CALL",
     "end-of-text",
     "pause_turn",

@@ -125,6 +125,11 @@ async def test_what_is_said_of_an_account_or_a_parameter_is_no_refusal(server: S
     assert isinstance(error, RejectedRole)
 
 
+async def test_a_filter_that_broke_is_a_failed_call(server: Server):
+    error = await failure("chat", server, http(500, {"error": {"message": "the content filter is down"}}))
+    assert isinstance(error, TransientError)
+
+
 @EACH
 @pytest.mark.parametrize("status", [401, 402, 403])
 async def test_a_refused_key_rejects_the_role_and_names_the_variable(interface: str, server: Server, status: int):

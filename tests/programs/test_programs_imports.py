@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from reading_programs import installed, read_by
 
+from etude.programs.imports import CLAUDE, imported
 from etude.programs.in_force import in_force
 
 P, H = "top/project/", "home/"
@@ -253,3 +254,11 @@ async def test_real_programs_import_what_is_said_here(
     files = in_force(agent, project, tmp_path / "home", {}).files
     told = words(texts, await read_by(agent, project, tmp_path / "home", path))
     assert told == words(texts, "\n".join(path.read_text() for path in files))
+
+
+def test_comments_that_never_end_hide_nothing(tmp_path: Path) -> None:
+    """So many of them are read at once: none is looked for behind each."""
+    (tmp_path / "in.md").write_text("W")
+    file = tmp_path / "CLAUDE.md"
+    file.write_text("<!--" * 45_000 + " @in.md")
+    assert list(imported(file, tmp_path, CLAUDE, Path.is_file, None)) == [file, tmp_path / "in.md"]

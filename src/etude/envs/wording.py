@@ -189,13 +189,10 @@ def _contradicts(clause: _Clause, known: Iterable[_Clause]) -> bool:
 
 def _goes_without(clause: _Clause, known: Sequence[_Clause]) -> bool:
     """Whether a clause does without what another one orders: "without asking" where it is "ask me before"."""
-
-    def is_of(other: _Clause) -> bool:
-        return set(clause.words) <= set(other.words) and next(iter(clause.words)) == next(iter(other.words))
-
     if not clause.words or not _WITHOUT.match(clause.text):
         return False
-    found = [other for other in known if is_of(other)]
+    words, first = clause.words.keys(), next(iter(clause.words))
+    found = [other for other in known if words <= other.words.keys() and first == next(iter(other.words))]
     allowed = any(_WITHOUT.match(other.text) for other in found)
     return not allowed and any(not other.denied and not _ASIDE.match(other.text) for other in found)
 

@@ -31,7 +31,7 @@ _BESIDE = frozenset(
     re.findall(
         r"\w+",
         "reached exceeded token tokens id ids turn sequence string str text word words found matched of by too many "
-        "new output completion model window predicted before content prompt violation intervened image",
+        "new output completion model window predicted before content prompt violation intervened image response",
     )
 )
 """Words that may stand beside these. A name with any other, as `time_limit` and `function_error`, is not known."""

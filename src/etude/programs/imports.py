@@ -11,7 +11,7 @@ _LARGEST = 200_000
 """Bytes of a file of instructions; a larger one is none."""
 _SPAN = r"(?P<ticks>`+)[^`]*(?P=ticks)"
 _FENCED = r"^[ \t]*(?P<fence>```+|~~~+)[\s\S]*?(?:^[ \t]*(?P=fence)|\Z)"
-_HTML = r"<!--[\s\S]*?-->|^ {0,3}</?[A-Za-z][^>\n]*>[ \t]*\r?\n(?:.*\S.*\n?)*"
+_HTML = r"<!--(?:(?!<!--)[\s\S])*?-->|^ {0,3}</?[A-Za-z][^>\n]*>[ \t]*\r?\n(?:.*\S.*\n?)*"
 """Comments, and lines from one that is only a tag up to a blank one."""
 
 

@@ -29,7 +29,6 @@ _FOR_PATHS = re.compile(
     r"\A\ufeff?---[ \t]*$(?:(?!^---)[\s\S])*?^(?:paths:|applyTo:(?![ \t]*([\"']?)\*\*\1[ \t]*$))", re.MULTILINE
 )
 """The front matter of a rule that is read with some files only."""
-
 _GLOB = re.compile(r"\*\*/|\*\*|\{[^{}]*\}|.", re.DOTALL)
 """A part of a pattern of paths."""
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*[\s\S]*?\*/')
@@ -169,8 +168,7 @@ def _reader(agent: str, project: Path, home: Path, environ: Mapping[str, str], v
         rules = (".claude/rules",)
         return Reader(kinds, True, True, False, rules=rules, imports=CLAUDE_IMPORTS, excluded=excluded)
     if agent == "opencode":
-        outside = not any((folder / ".git").exists() for folder in (project, *project.parents))
-        return Reader((("AGENTS.md",), ("CLAUDE.md",), ("CONTEXT.md",)), True, outside)
+        return Reader((("AGENTS.md",), ("CLAUDE.md",), ("CONTEXT.md",)), True, repository(project) is None)
     if agent == "codex":
         more = _setting(_codex(home, environ) / "config.toml", "project_doc_fallback_filenames")
         return Reader((("AGENTS.override.md",), ("AGENTS.md",), *((name,) for name in more)))
@@ -218,8 +216,7 @@ def _of_user(agent: str, home: Path, environ: Mapping[str, str]) -> list[Path]:
 def _rules(folder: Path, *, links: bool = False) -> list[Path]:
     """The files of a folder of rules that are read in every session, also those behind `links` to folders."""
     end = ".instructions.md" if folder.name == "instructions" else ".md"
-    seen: set[str] = set()
-    found: list[Path] = []
+    seen, found = set[str](), list[Path]()
     for at, inner, names in os.walk(folder, followlinks=links):
         if (real := os.path.realpath(at)) in seen:
             inner.clear()

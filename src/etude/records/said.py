@@ -9,7 +9,8 @@ from etude.records.tasks import REFUSED, Ended
 
 _NAME = (
     r"(?:(?:[^\W_]{1,20}[:_-]){0,2}(?:ant|deep)?"
-    r"(?:think(?:ing)?|thoughts?|reasoning|monologue|scratch_?pad|cot|working_out)(?:[_-](?!end|begin|start)\w{1,60})?)"
+    r"(?:think(?:ing)?|thoughts?|reasoning|monologue|scratch_?pad|cot|working_out)"
+    r"(?:[_-](?:process|block|content|steps?|fast(?:er)?|never_used_\w{1,40}))?)"
 )
 _MARK = re.compile(
     r"(?=[<\[◁][/\\|｜\w])(?:"  # most of a text is passed over by its first letters
@@ -42,7 +43,7 @@ _TAIL = re.compile(
 """Marks behind what is said; servers that know a model's marks for the end drop them."""
 _BLANK = re.compile(
     rf"(?:[\s\ufeff\u200b]|(?!{_MARK.pattern})(?:<[|｜][\w▁]{{1,40}}[|｜]>(?:assistant|model)?(?![ ,.;:])"
-    r"|<s>|<bos>|\[BOS\]|<\|turn>model|\]~b\]ai))*",
+    r"|<s>(?![^<]*</s>\s*\S)|<bos>|\[BOS\]|<\|turn>model|\]~b\]ai))*",
     re.IGNORECASE,
 )
 """What stands before everything, with the marks by which a template begins a turn."""

@@ -198,6 +198,9 @@ COLOURS = {"A": "red", "B": "green", "C": "light blue", "D": "blue"}
         "It is green rather than light blue",
         "Unlike red, green fits.",
         "Perhaps B",
+        "It is green.\nConfidence: A",
+        "Green\nGrade: A",
+        "Wrong: A\nGreen",
         "Maybe B.",
     ],
 )

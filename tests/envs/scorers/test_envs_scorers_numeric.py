@@ -181,6 +181,8 @@ class TestNumeric(ScorerContract):
         ("It is 42%.[^3]", 42),
         ("Answer:\n42\n\n[1] https://example.com/7", 42),
         ("[42]", 42),
+        ("It prints:\n[1] 42", 42),
+        ("\n[1] 42", 42),
         ("#### 12 apples in 2 boxes", 12),
         ("24 in a box of 7, so 31", 31),
     ],

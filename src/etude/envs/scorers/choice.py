@@ -88,6 +88,9 @@ _NAMED = tuple(
 _LABELLED = re.compile(
     rf"^[^\w\n]*(?P<words>[^\W\d_][^\n:.;!?]{{0,30}}):\W{{0,4}}{_NOUN}{_LABEL}[^\w\n]*$", re.MULTILINE | re.IGNORECASE
 )
+_CONCLUDES = re.compile(
+    r"\b(?:verdict|decision|conclusion|select|solution|result|response|output|judge?ment)", re.IGNORECASE
+)
 _LETTER = re.compile(r"(?<![\w'\u2019])(?P<label>[A-Z])(?![\w'\u2019])")
 _SHORT = 80
 """Characters of an answer in which one letter may stand among words that say nothing else."""
@@ -271,9 +274,11 @@ class _Reading:
                 yield None if back else self._single(label, self._behind(label, line, found))
 
     def _labelled(self) -> Iterator[str | None]:
-        """Lines of a few words, a colon and a label, as `Verdict: B`."""
+        """A few words, a colon and a label: all of the answer, in any language, or a line such as `Verdict: B`."""
+        alone = "\n" not in self.text.strip()
         for match in filter(self._is_label, _LABELLED.finditer(self.text)):
-            if not self._denied(match) and not self._option_of(match["words"]):
+            said = alone or _CONCLUDES.search(match["words"])
+            if said and not self._denied(match) and not self._option_of(match["words"]):
                 yield match["label"].upper()
 
     def _named(self) -> Iterator[str | None]:
