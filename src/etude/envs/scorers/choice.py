@@ -24,12 +24,26 @@ from etude.envs.scorers.choice_clauses import (
     TAKEN_BACK,
     WORD,
 )
+from etude.envs.scorers.choice_labels import (
+    ALONE,
+    AT_START,
+    CONCLUDES,
+    FIRST_LINE,
+    LABELLED,
+    LEFT_ASIDE,
+    LETTER,
+    NAMED,
+    SAYS_NOTHING,
+    STATED,
+)
 from etude.envs.splits import fold, one_form
 from etude.errors import DataError
 from etude.records import Score, Task
 
 _HEAD, _TAIL = 20_000, 40_000
 """Characters at the beginning and at the end of a longer answer that are looked at."""
+_SHORT = 80
+"""Characters of an answer in which one letter may stand among words that say nothing else."""
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FILLED = {start + at: letter for start in (0x1F150, 0x1F170) for at, letter in enumerate(_ALPHABET)}
 """Letters in filled circles and squares, which no Unicode form takes apart."""
@@ -39,74 +53,12 @@ _OPTION_LINE = re.compile(
 )
 _OPTION_INLINE = re.compile(r"\(([A-Z])\)([^()]+)")
 
-# How a label is named. Repetitions are bounded: an answer may be any text, and must not make its reading slow.
 _MARKUP = re.compile(r"\\?\b(?:boxed|fbox|text|math|mbox)[a-z]*\s?\{|[{}$*`_\\\"\u201c\u201d]")
 _WRAPPED = re.compile(r"<(b|i|u|em|strong|code|span|p)>([^<>]{1,200})</\1>|(?<!\w)'(\w{1,20})'(?!\w)")
 _BESIDE_ASIAN = re.compile(
     r"(?<=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af])(?=[A-Za-z])|(?<=[A-Za-z])(?=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af])"
 )
 """Chinese, Japanese and Korean have no blank between a word and a letter."""
-_LABEL = r"[(\[]?(?<![\w'\u2019])(?P<label>[A-Za-z])(?![\w'\u2019]|\.\w|-\w)[)\]]?"
-_NOUN = (
-    r"(?:(?:(?:the|la|die|a|o)\s)?(?:(?:option|opci[o\u00f3]n|op\u00e7\u00e3o|choice|letter|lett(?:re|era)|letra|answer)\s{0,2}"
-    r"[:#]?\s{0,2})?)?"
-)
-_SURELY = r"(?:(?:clearly|indeed|therefore|thus|definitely|most\slikely|probably|then|also)\s)?"
-_IS = r"(?:is|ist|lautet|est|es|\u00e8|\u00e9|would\sbe|should\sbe|must\sbe|has\sto\sbe|will\sbe)"
-_IS_ASIAN = r"[\u662f\u4e3a\u70ba\u306f\uc740\ub294]"
-_ANSWER_IS = (
-    r"(?:\b(?:answer|ans|l\u00f6sung|solution|choice|option|letter|correct|antwort|r[e\u00e9]ponse|respuesta|risposta|resposta"
-    r"|odpowied\u017a|\u043e\u0442\u0432\u0435\u0442)|\u7b54\u6848|\u9009\u9879|\u6b63\u89e3|\u7b54\u3048|\uc815\ub2f5|\ub2f5)"
-    r"(?:\s(?:to|for|of|here)\b[^.\n:]{0,40}?|\scor+[a-z]{2,6}\b)?"
-    rf"(?:\s{{0,3}}(?:(?<!\w){_IS}(?!\w)|['\u2019]s\b|(?<=\w){_IS_ASIAN}|:|=>?|->|[\u2192\u21d2\u2013\u2014-])){{1,3}}"
-    rf"\s{{0,3}}{_SURELY}(?:not\s[(]?[A-Z][)]?,?\s(?:but|rather)\s)?{_NOUN}{_LABEL}"
-)
-_IS_CORRECT = (
-    rf"{_LABEL}(?:\s?\([^()\n]{{1,80}}\))?\s{{1,3}}(?:seems(?:\sto\sbe)?|looks|was|were|{_IS})\s(?:(?:indeed|clearly|also|the|a|(?<!was\s)my|final|only)\s){{0,3}}"
-    r"(?:correct|right|best|true|proper|answer|most\s(?:likely|accurate|appropriate|suitable|plausible))\b(?!\s?\?)"
-)
-_STATED = tuple(
-    re.compile(pattern, re.IGNORECASE | re.MULTILINE)
-    for pattern in (
-        _ANSWER_IS,
-        rf"\b(?:choos(?:e|ing)|chose|select(?:ing)?|pick(?:ing)?|go(?:ing)?\swith|opt\sfor|say|guess(?:\sis)?)(?::|(?<!say),)?\s{{1,3}}{_NOUN}{_LABEL}",
-        rf"\bi\swent\swith\s{_NOUN}{_LABEL}(?![^.;!?\n]{{0,60}}\bbut\b)",
-        rf"(?<![\u4e0d\u522b])[\u9009\u9078]\u62e9?\s?:?\s?{_LABEL}",
-        rf"\b(?:(?:it|that|this)\s{_IS}|it's|so|thus|hence|therefore|i\sthink)[,:]?\s{_SURELY}{_NOUN}{_LABEL}(?=\W{{0,5}}$|,?\s(?:because|since)\b)",
-        _IS_CORRECT,
-        rf"\b(?:it|that|this|answer)\scan\sonly\sbe\s{_NOUN}{_LABEL}(?!\s(?:if|when)\b)",
-        rf"(?:^|(?<=[.;:!?]\s)|(?<=\bonly\s)|(?<=\bso\s)){_NOUN}{_LABEL}\s(?:remains|is\sleft)(?=\W*$)",
-    )
-)
-_NAMED = tuple(
-    re.compile(pattern, flags)
-    for pattern, flags in (
-        (rf"(?:\b(?:answer|option|choice|letter)\s{{0,2}}|\u9009\u9879\s?){_LABEL}", re.IGNORECASE),
-        (r"\((?P<label>[A-Z])\)", 0),
-    )
-)
-_LABELLED = re.compile(
-    rf"^[^\w\n]*(?P<words>[^\W\d_][^\n:.;!?]{{0,30}}):\W{{0,4}}{_NOUN}{_LABEL}[^\w\n]*$", re.MULTILINE | re.IGNORECASE
-)
-_CONCLUDES = re.compile(
-    r"\b(?:verdict|decision|conclusion|select|solution|result|response|output|judge?ment)", re.IGNORECASE
-)
-_LETTER = re.compile(r"(?<![\w'\u2019])(?P<label>[A-Z])(?![\w'\u2019])")
-_SHORT = 80
-"""Characters of an answer in which one letter may stand among words that say nothing else."""
-_LEFT_ASIDE = re.compile(rf"\b(?:not|instead\sof|rather\sthan)\s{_NOUN}[(]?{_LETTER.pattern}", re.IGNORECASE)
-_SAYS_NOTHING = re.compile(
-    r"(?!is\b)(?:[\W\d]|\b(?:i|answer|i'd|i'll|i'm|it'?s|that'd|that's|am|as|be|because|best|but|certainly|choice|choose|chosen"
-    r"|clearly|correct|definitely|evidently|final|fits|for|go|going|guess|have|here|is|it|just|letter|likely|matches|maybe|most|must"
-    r"|my|obviously|of|one|only|option|perhaps|pick|probably|right|select|should|so|sure|surely|that|the|therefore|think|this"
-    r"|thus|true|we|will|with|would)\b)*",
-    re.IGNORECASE,
-)
-_ALONE = re.compile(r"\W*(?P<said>(?:\w+ )?answer\W+)?(?P<label>[A-Za-z])\W*", re.IGNORECASE)
-_AT_START = re.compile(
-    r"\W{0,4}?(?:\((?P<round>[A-Za-z])\)|\[(?P<square>[A-Za-z])\]|(?P<bare>[A-Za-z])(?P<mark>[).:]|,(?=\s(?:because|since)\b)))(?=\s|$)"
-)
-_FIRST_LINE = re.compile(r"\W{0,4}(?P<label>(?![AaIi]\s*\n[a-z])[A-Za-z])[^\S\n]*\n")
 
 
 class ChoiceOptions(Section):
@@ -217,12 +169,12 @@ class _Reading:
             yield from (match["label"].upper() for match in lines if match)
 
     def _label_of_line(self, line: str) -> re.Match[str] | None:
-        found = _ALONE.fullmatch(line) if len(line) < 40 else None
+        found = ALONE.fullmatch(line) if len(line) < 40 else None
         return found if found and found["label"].upper() in self.labels else None
 
     def _stated(self) -> Iterator[str | None]:
         """The last sentence that says which label is right."""
-        found = [match for pattern in _STATED for match in pattern.finditer(self.text) if self._is_label(match)]
+        found = [match for pattern in STATED for match in pattern.finditer(self.text) if self._is_label(match)]
         said, supposed = list[re.Match[str]](), None
         for match in sorted(found, key=lambda match: match.start("label")):
             follows = supposed is not None and not SUPPOSED_TO.search(self.text, supposed, match.start())
@@ -246,14 +198,14 @@ class _Reading:
 
     def _first_line(self) -> Iterator[str | None]:
         """A label alone, where nothing behind it speaks for another one."""
-        found = _FIRST_LINE.match(self.text)
+        found = FIRST_LINE.match(self.text)
         if found is None or not self._is_label(found) or self.taken_back >= found.end():
             return
         label, end = found["label"].upper(), found.end()
         own = self.listed.get(label)
         behind = fold(self.text[end:])
         behind = behind.replace(own, "\0") if own else behind
-        others = (match for match in _LETTER.finditer(self.text, end) if self._is_label(match))
+        others = (match for match in LETTER.finditer(self.text, end) if self._is_label(match))
         options = (re.search(EDGES % re.escape(option), behind) for option in self.listed.values() if option)
         if all(match["label"] == label or self._denied(match) for match in others) and all(
             option is None or DENIED_BEHIND.match(behind, option.end()) for option in options
@@ -264,7 +216,7 @@ class _Reading:
         """Labels in front of lines of the first and the last paragraph; options that are only repeated are none."""
         paragraphs = re.split(r"\n\s*\n", self._without_list())
         for line in "\n".join(dict.fromkeys((paragraphs[0], paragraphs[-1]))).splitlines():
-            found = _AT_START.match(line)
+            found = AT_START.match(line)
             if found is None:
                 continue
             label = (found["round"] or found["square"] or found["bare"]).upper()
@@ -276,8 +228,8 @@ class _Reading:
     def _labelled(self) -> Iterator[str | None]:
         """A few words, a colon and a label: all of the answer, in any language, or a line such as `Verdict: B`."""
         alone = "\n" not in self.text.strip()
-        for match in filter(self._is_label, _LABELLED.finditer(self.text)):
-            said = alone or _CONCLUDES.search(match["words"])
+        for match in filter(self._is_label, LABELLED.finditer(self.text)):
+            said = alone or CONCLUDES.search(match["words"])
             if said and not self._denied(match) and not self._option_of(match["words"]):
                 yield match["label"].upper()
 
@@ -285,7 +237,7 @@ class _Reading:
         """Labels behind words such as `option`, else in brackets."""
         if self.supposes:
             return
-        for pattern in _NAMED:
+        for pattern in NAMED:
             found = [match for match in pattern.finditer(self.text) if self._is_label(match)]
             supposed = any(map(self._supposed, found))
             said = [match for match in found if not self._denied(match)]
@@ -316,9 +268,9 @@ class _Reading:
         """The letters of a short answer that says nothing else, as in `B it is` or `not A but B`."""
         if len(self.text) > _SHORT or self.supposes:
             return
-        text = _LEFT_ASIDE.sub(" ", self.text)
-        found = [match for match in _LETTER.finditer(text) if self._is_label(match)]
-        if _SAYS_NOTHING.fullmatch(_LETTER.sub(" ", text)):
+        text = LEFT_ASIDE.sub(" ", self.text)
+        found = [match for match in LETTER.finditer(text) if self._is_label(match)]
+        if SAYS_NOTHING.fullmatch(LETTER.sub(" ", text)):
             yield from (match["label"] for match in found)
 
     def _without_list(self) -> str:
