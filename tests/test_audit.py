@@ -128,12 +128,17 @@ class World:
         self.judge = ScriptedModel(self._grade, name="scripted:judge")
         self.fails = ""
         """A task that the target is not able to attempt."""
+        self.unlucky = 0
+        """Times that what a task itself tells is not followed."""
 
     def _answer(self, request: ChatRequest) -> Line:
         told, asked = (message.text for message in request.messages)
         if self.fails and self.fails in asked:
             return RejectedRequest("no such luck")
         taught = "Avoid units" in told
+        if self.unlucky and "checked" in asked and not taught and "Prefer" not in told:
+            self.unlucky -= 1
+            return "wrong"
         right = (
             "easy" in asked or ("checked" in asked and "Prefer" not in told) or (taught and "hopeless" not in asked)
         )
@@ -185,6 +190,17 @@ async def test_each_fault_is_named_with_its_task_and_a_second_call_pays_nothing(
     assert Audit.model_validate_json(
         Path(found.file).read_text().replace('"file": ""', '"file": "", "calls_sent": 0')
     )
+
+
+@pytest.mark.parametrize(("unlucky", "named", "more"), [(2, True, 1), (3, True, 2), (4, False, 2)])
+async def test_a_task_with_a_sentence_of_the_skill_is_attempted_without_it_until_it_passes(
+    unlucky: int, named: bool, more: int, tmp_path: Path
+) -> None:
+    world = World(tmp_path)
+    world.unlucky = unlucky
+    found = await world.audit()
+    assert ("told" in {each.kind for each in found.findings}) is named
+    assert found.attempts == 4 * 6 + 2 * 6 + more
 
 
 async def test_at_temperature_0_each_version_attempts_a_task_once(tmp_path: Path) -> None:

@@ -48,6 +48,9 @@ AGAIN = 2
 _FEWEST, _SHARE = 4, 0.75
 """Words of a sentence of the skill that few tasks have, and the share of them in one sentence of a task that gives it
 away."""
+_WITHOUT = 4
+"""Attempts without the skill at a task that has a sentence of it, at most, until one passes: where a target follows
+what it was told in .6 of attempts, all fail in one of forty."""
 
 
 class JudgedAnswer(Record):
@@ -179,6 +182,8 @@ class Auditing:
         self.answers: list[JudgedAnswer] = []
         self._seen: dict[Kind, dict[str, str]] = {"judge": {}, "empty": {}}
         """By task, what was seen."""
+        self._gives_away = dict(_sentences_in(tasks, skill))
+        """By task, the sentence of the skill that it has."""
 
     @property
     def tried(self) -> dict[str, Tried]:
@@ -197,27 +202,43 @@ class Auditing:
         return {name: sum(scores[name][0].hard >= 1 for scores in firsts) for name in VERSIONS}
 
     async def attempt(self) -> None:
-        """All tasks with all versions, then those again on which these look alike."""
+        """All tasks with all versions, then those again on which these look alike, and without the skill those that
+        have a sentence of it, until one passes."""
         emit, stage = self._rollout.emit, ATTEMPTING[self._split]
         emit(StageStarted(stage=stage, step=0, epoch=0, total=len(VERSIONS) * len(self.tasks)))
         await self._round(0, dict.fromkeys(VERSIONS, self.tasks))
-        left = len(self._open())
-        emit(StageFinished(stage=stage, step=0, note=f"all versions look alike on {counted(left, 'task')}"))
+        alike, left = len(self._alike()), len(self._open())
+        emit(StageFinished(stage=stage, step=0, note=f"all versions look alike on {counted(alike, 'task')}"))
         if not left:
             return
         emit(StageStarted(stage=stage, step=0, epoch=0, total=MOST * left))
         for number in range(1, MOST + 1):
-            tried, asked = self.tried, dict[str, list[Task]]()
-            for task in self._open():
-                asked.setdefault(tried[task.id].next_version, []).append(task)
+            asked = dict[str, list[Task]]()
+            for task, version in self._open():
+                asked.setdefault(version, []).append(task)
             await self._round(number, asked)
-        emit(StageFinished(stage=stage, step=0, note=f"now on {len(self._open()):,}"))
+        emit(StageFinished(stage=stage, step=0, note=f"now on {len(self._alike()):,}"))
 
-    def _open(self) -> list[Task]:
+    def _alike(self) -> list[Task]:
         """Tasks on which all versions look alike, and another attempt may show otherwise."""
         tried, config = self.tried, self._config
         alike = [task for task in self.tasks if task.id in tried and tried[task.id].looks]
         return [task for task in alike if another_trial_tells(config, task)]
+
+    def _open(self) -> list[tuple[Task, str]]:
+        """Tasks to attempt again, and with which version."""
+        tried, config = self.tried, self._config
+        told = [task for task in self.tasks if task.id in self._gives_away and not self._passes_without(task)]
+        told = [task for task in told if task.id in tried and len(self._without(task)) < _WITHOUT]
+        without = [(task, "none") for task in told if another_trial_tells(config, task)]
+        return without + [(task, tried[task.id].next_version) for task in self._alike() if task not in told]
+
+    def _without(self, task: Task) -> list[Score]:
+        """The attempts at a task without what the skill says."""
+        return [one for name in ("none", "headings") for one in self.scores[task.id].get(name, ())]
+
+    def _passes_without(self, task: Task) -> bool:
+        return any(one.hard >= 1 for one in self._without(task))
 
     async def _round(self, number: int, asked: Mapping[str, Sequence[Task]]) -> None:
         trials = range(self._first + number, self._first + number + 1)
@@ -271,7 +292,11 @@ class Auditing:
     def findings(self, alike: frozenset[str] | None = None) -> Iterator[TaskFault]:
         """Kind by kind, in the order of the tasks; `alike` are those of `unseen`, by default over these tasks."""
         tried, named = self.tried, set[str]()
-        told = dict(self._told())
+        told = {
+            task.id: f"it says {self._gives_away[task.id]!r}"
+            for task in self.tasks
+            if task.id in self._gives_away and self._passes_without(task)
+        }
         whats: dict[Kind, dict[str, str]] = {**self._seen, "told": told, "passes": {}, "fails": {}}
         for name in unseen(tried, self.certain) if alike is None else alike:
             if (kind := tried[name].looks) is not None:
@@ -284,16 +309,14 @@ class Auditing:
                     asked = brief(task.input)
                     yield TaskFault(kind=kind, task=task.id, asked=asked, what=whys[task.id], cure=FAULTS[kind][1])
 
-    def _told(self) -> Iterator[tuple[str, str]]:
-        """Tasks that pass without the skill, and that they have a sentence of it."""
-        common, body = common_words(self.tasks), Document.parse(self._skill.text).body
-        lessons = [(text, set(words_of(text)) - common) for text in sentences(body)]
-        for task in self.tasks:
-            scores = self.scores[task.id]
-            if not any(one.hard >= 1 for name in ("none", "headings") for one in scores.get(name, ())):
-                continue
-            parts = [set(words_of(part)) for part in sentences(task.input)]
-            for text, words in lessons:
-                if len(words) >= _FEWEST and any(len(words & part) >= _SHARE * len(words) for part in parts):
-                    yield task.id, f"it says {text!r}"
-                    break
+
+def _sentences_in(tasks: Sequence[Task], skill: Skill) -> Iterator[tuple[str, str]]:
+    """Tasks that have a sentence of a skill, and this sentence."""
+    common, body = common_words(tasks), Document.parse(skill.text).body
+    lessons = [(text, set(words_of(text)) - common) for text in sentences(body)]
+    for task in tasks:
+        parts = [set(words_of(part)) for part in sentences(task.input)]
+        for text, words in lessons:
+            if len(words) >= _FEWEST and any(len(words & part) >= _SHARE * len(words) for part in parts):
+                yield task.id, text
+                break
