@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import prune as bench
 from etude import ListEnvironment, Skill, Task
 from etude.cli.main import main
 from etude.config import make_config
@@ -143,7 +144,7 @@ def test_rules(
     assert fates(prune(tmp_path / "other", model=target(needs), **more)) == plain | changed
 
 
-@pytest.mark.parametrize(("temperature", "luck"), [(0.0, 0.0), (1.0, 0.1)])
+@pytest.mark.parametrize(("temperature", "luck"), [(0.0, 0.0), (1.0, 0.05)])
 def test_a_task_with_a_fraction_of_its_score_needs_what_that_fraction_needs(
     temperature: float, luck: float, tmp_path: Path
 ) -> None:
@@ -162,8 +163,8 @@ def test_a_task_with_a_fraction_of_its_score_needs_what_that_fraction_needs(
         scoring={"scorer": lambda task, answer: float(answer)},  # pyright: ignore
     )
     needed = {text for text, fate in fates(result).items() if fate == "needed"}
-    assert needed - {"- Round to who"} == {"- Write the da", "- Sign at the ", "Add up the amo"}
-    assert luck or "- Round to who" not in needed  # luck may keep one block more
+    assert needed >= {"- Write the da", "- Sign at the ", "Add up the amo"}
+    assert len(needed) <= (4 if luck else 3)  # luck may keep one block more
 
 
 def test_what_one_of_several_targets_needs_stays(tmp_path: Path) -> None:
@@ -293,6 +294,12 @@ def test_noise_hides_no_needed_block() -> None:
     search = searched(passes, 10, 20)
     assert set(range(10)) <= search.needed.keys()
     assert len(search.idle) >= 9
+
+
+def test_luck_that_hides_a_needed_block_does_not_keep_all_of_its_neighbours() -> None:
+    # In this world a needed line is missed three times by luck. Its task then named 14 others, one after the other.
+    found = bench.run(3, 0.95, bench.KINDS["plain"])
+    assert (found.dead > 0.9, found.needed) == (True, 0)
 
 
 def test_a_task_without_scores_is_given_up_and_what_it_may_need_stays() -> None:

@@ -146,6 +146,40 @@ def test_lines_that_only_fit_the_training_tasks_are_withheld(tmp_path) -> None:
     assert world.validated("new") == 5 * len(VAL)
 
 
+class Faint(World):
+    """For the rule each eighth validation task passes in some attempts."""
+
+    def __init__(self, *passes: int) -> None:
+        super().__init__(general=0)
+        self._passes = passes
+
+    def _attempt(self, request: ChatRequest) -> str | Exception:
+        answer, task = super()._attempt(request), request.messages[1].text
+        split, number = task.rstrip(".").split()
+        made = self.attempted[-1] = (split, f"{self.attempted[-1][1]} {number}")
+        passes = int(number) % 8 == 0 and self.attempted.count(made) in self._passes
+        return "<answer>yes</answer>" if made == ("Val", f"new {number}") and passes else answer
+
+
+@pytest.mark.parametrize(
+    ("passes", "looks", "shown"),
+    [
+        ((1, 2, 3, 4, 5), 1, True),
+        ((1, 2, 6, 7, 8, 9), 2, True),  # pointed at first, shown then
+        ((1, 2), 2, False),
+        ((1,), 1, False),  # no gain in fresh attempts
+    ],
+)
+def test_fresh_attempts_that_point_to_a_gain_are_followed_by_as_many_more(
+    passes: tuple[int, ...], looks: int, shown: bool, tmp_path: Path
+) -> None:
+    world = Faint(*passes)
+    summary = run(tmp_path, world)
+    assert ("- Rule." in handed_out(summary)) is shown
+    made = [what for split, what in world.attempted if split == "Val" and what.startswith("new ")]
+    assert len(made) == (1 + 4 * looks) * len(VAL)
+
+
 @pytest.mark.parametrize("calls", few([9, 14, 20, 30], 9, 20))
 def test_a_run_that_a_budget_stops_continues_to_the_same_end(tmp_path, calls: int) -> None:
     whole = run(tmp_path / "whole", World())

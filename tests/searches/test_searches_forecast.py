@@ -16,4 +16,4 @@ def most(tasks: dict[Split, int] = TASKS, **sections: dict[str, Any]) -> Most:
 
 
 def test_validation_tasks_are_attempted_under_two_skills_then_afresh_and_under_some_of_earlier_steps() -> None:
-    assert most({**TASKS, "val": 150}).attempts - most().attempts == (2 + 2 + RIVALS) * 100
+    assert most({**TASKS, "val": 150}).attempts - most().attempts == (2 + 4 + RIVALS) * 100

@@ -95,7 +95,7 @@ class EvidenceSearch(Search):
         traced = looks * _WATCHED + epochs * _FAILING + (looks * _ACCUSERS + epochs * _FAILING) * (halvings + 5)
         tidy = judged + traced + 2 * (epochs + 1) * _SAMPLE
         asked = 2 * _READINGS * steps  # each may be asked once more for citations
-        return Most(2 * visits + proof + tidy + (4 + RIVALS) * val + MOST_MORE, asked)
+        return Most(2 * visits + proof + tidy + (6 + RIVALS) * val + MOST_MORE, asked)
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         state, (shuffled, seed) = state.model_copy(update={"epoch": epoch}), self._shuffled(epoch)

@@ -18,9 +18,13 @@ from etude.stages.shared.noise import Outcomes, PassSpread
 _LEFT = 0.1
 """What is left of the pass probability of a task without a block that it needs. Where more than a third is left, the
 block counts as not needed, and only the comparison at the end can show the loss."""
-_NEEDED, _DONE = 0.95, 0.97
-"""Probability from which a block is taken to be needed, and from which a task needs nothing further. One of twenty
+_NEEDED, _DONE = 0.9, 0.97
+"""Probability from which a block is taken to be needed, and from which a task needs nothing further. Up to one of ten
 blocks that nothing needs stays; a needed one seldom goes, since others of its tasks show it."""
+_FORGETS = 4
+"""Blocks that a task has shown from which on it forgets what was seen before each. Where luck has put a neighbour in
+the place of a needed block, the same luck leads to the next neighbour, and so on: in one of twenty worlds half of the
+blocks that nothing needs stayed."""
 _LUCK = 0.01
 """Probability that an attempt shows what is not so where another one tells nothing new: blocks may stand for each
 other."""
@@ -130,7 +134,8 @@ class Sieve:
             found = task.among.pop(place)
             self.needed[found] = name
             # Attempts without it say nothing of others.
-            task.tries = [each for each in task.tries if found not in each.out]
+            shown = list(self.needed.values()).count(name)
+            task.tries = [each for each in task.tries if found not in each.out and shown < _FORGETS]
             weights, chances = self._hypotheses(name)
         settled = 1 - fsum(new.values()) >= _DONE and any(each.passed for each in task.tries)
         tried = {each.out for each in task.tries} if name in self.once else ()
