@@ -106,6 +106,9 @@ DAMAGES: Mapping[str, Callable[[], object]] = {
     "no meta": lambda: run_sql("DELETE FROM meta"),
     "no table of facts": lambda: run_sql("DROP TABLE facts"),
     "another bill": lambda: run_sql("UPDATE spend_settled SET calls = calls - 1"),
+    "a bill is missing": lambda: run_sql("DELETE FROM spend_settled WHERE role = 'target'"),
+    "no bill": lambda: run_sql("DELETE FROM spend_settled"),
+    "requests are missing": lambda: run_sql("DELETE FROM spend WHERE ticket % 2"),
     "a line of bytes": lambda: run_sql("UPDATE facts SET value = CAST(x'ff00' AS TEXT)"),
     "facts of other types": lambda: run_sql("UPDATE facts SET value = 5, seconds = 'x'"),
     "another answer to each": lambda: run_sql("UPDATE facts SET value = replace(value, 'a', 'b')"),
@@ -180,7 +183,7 @@ def test_what_others_put_into_a_run_folder_is_left_aside(whole: Any) -> None:
     assert harms("closed", put, ALL, whole) == []
 
 
-FAST = ("cut in half", "another answer to each", "attempts cut")
+FAST = ("a bill is missing", "cut in half", "another answer to each", "attempts cut")
 
 
 @pytest.mark.parametrize("damage", few(DAMAGES, *FAST))

@@ -81,7 +81,7 @@ class Database:
         found = self.rows(f"SELECT * FROM {table} WHERE {where}", parameters)
         whole = [row for row in found if intact(table, row)]
         if len(whole) < len(found):
-            raise self._damaged(f"a row of its table {table!r} was changed")
+            raise self.damaged(f"a row of its table {table!r} was changed")
         return [row[:-1] for row in whole]
 
     def put(self, table: str, *row: Any) -> None:
@@ -94,7 +94,7 @@ class Database:
         """Look through a table, or the whole file. Raises as `rows`, also where its structure is damaged."""
         ((found,), *_) = self.rows(f"PRAGMA integrity_check({table or 1})")
         if found != "ok":
-            raise self._damaged(" ".join(str(found).split()))
+            raise self.damaged(" ".join(str(found).split()))
 
     @contextmanager
     def write(self) -> Generator[sqlite3.Connection]:
@@ -137,7 +137,7 @@ class Database:
                 self._make_tables()
         self._check_format()
         if {sql for (sql,) in self._ask("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")} != set(_TABLES):
-            raise self._damaged("its tables are not those that etude makes")
+            raise self.damaged("its tables are not those that etude makes")
         for table in _SMALL if read_only else ("",):
             self.check(table)
 
@@ -201,9 +201,10 @@ class Database:
                 "written to",
                 hint="fix its permissions, or copy the folder to a place that can be written to",
             )
-        return self._damaged(str(error))
+        return self.damaged(str(error))
 
-    def _damaged(self, what: str) -> EtudeError:
+    def damaged(self, what: str) -> EtudeError:
+        """The error for a file that is not as it was written."""
         return self._error(
             f"journal {str(self.path)!r} cannot be used: {what}",
             hint="restore the file from a copy, or move the folder away: the run then begins anew and pays again",

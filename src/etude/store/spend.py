@@ -12,6 +12,11 @@ from etude.store.journal import SqliteJournal
 
 _CENT_FRACTION = 1e-9
 """US dollars by which a sum of floats may miss a limit it is equal to."""
+_LOST = """SELECT role FROM (
+    SELECT role, -calls AS calls FROM spend_settled
+    UNION ALL SELECT role, COUNT(*) FROM spend WHERE state != 'open' GROUP BY role
+) GROUP BY role HAVING SUM(calls) != 0"""
+"""Roles of which rows are missing, in one statement: another process may be writing."""
 
 
 class SpendTotals(Record):
@@ -53,10 +58,12 @@ class SqliteSpend(Spend):
 
     def __init__(self, journal: SqliteJournal, limits: LimitsSection) -> None:
         """The account of a journal. Raises DataError, or StopRun where the journal is written to: a row that counts
-        was changed."""
+        was changed, or is missing."""
         self._database = journal.database
         for table, counting in (("spend_settled", "TRUE"), ("spend", "state = 'open'")):
             self._database.guarded(table, counting)
+        if self._database.rows(_LOST):
+            raise self._database.damaged("its sums of what was spent are not those of its requests")
         self._limits = limits
         self._started = time.monotonic()
         self._under_way: set[int] = set()
