@@ -3,8 +3,8 @@
 import re
 
 from etude.records import ChatRequest, Reply
-from etude.simulation.forms import WantedForm, reply_in_form, reply_with
 from etude.simulation.optimizer.reading import Prompt
+from etude.simulation.schemas import WantedForm, reply_in_form, reply_with
 
 
 def judge(request: ChatRequest, prompt: Prompt, form: WantedForm | None) -> Reply:
