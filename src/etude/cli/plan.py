@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from etude.cli import trigger
 from etude.cli.scaffold.drafts import most_calls
 from etude.cli.settings import read_settings, upcoming
-from etude.cli.several.suites import folders_in, suite_of
-from etude.cli.several.table import bound
+from etude.cli.several import bound, folders_in, suite_of
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch

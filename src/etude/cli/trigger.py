@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from etude.cli.parsing.usage import UsageError
+from etude.cli.parsing.verb import UsageError
 from etude.cli.scaffold.requests import askable, near, of_files, of_skills
 from etude.cli.settings import read_settings, with_options
 from etude.cli.terminal import output

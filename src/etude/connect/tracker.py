@@ -10,8 +10,16 @@ from pathlib import Path
 from time import time_ns
 from typing import ClassVar
 
-from etude.connect.curve import Point, point_of
-from etude.connect.run_folder import Ending, TrackedRun, accepted_skill, earlier_points, ending_of, tracked_run
+from etude.connect.run_folder import (
+    Ending,
+    Point,
+    TrackedRun,
+    accepted_skill,
+    earlier_points,
+    ending_of,
+    point_of,
+    tracked_run,
+)
 from etude.connect.worker import Worker
 from etude.errors import ConfigError, install_command, not_installed
 from etude.events import CallFinished, Event, Notice, RunFinished, RunStarted
