@@ -31,10 +31,9 @@ from etude.config.sections import AgentSection
 from etude.intervals import difference_interval
 from etude.measure.triggers.catalogue import one_line, read_catalogue, read_entry
 from etude.measure.triggers.description import Bounds, Described, described
-from etude.measure.triggers.environment import LEXICAL
+from etude.measure.triggers.environment import LEXICAL, Request
 from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.measure import ameasure_triggers
-from etude.measure.triggers.requests import Request
 from etude.measure.triggers.train import trained_descriptions, training
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, Reply, Skill, Split, digest

@@ -42,7 +42,7 @@ from etude.models.wrappers.pictured import Pictured
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, Executor, Here
 from etude.records import SPLITS, Role, Skill, Split, Task, Usage, digest, role_of
-from etude.records.doubts import Doubt
+from etude.records.summary import Doubt
 from etude.records.tasks import for_each_target
 from etude.redaction import Redactor, check_keys
 from etude.registry import find

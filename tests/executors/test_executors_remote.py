@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from far_parts import SKILL, ProcessExecutor, TaskExecutor, echo, rollout_with, todo
 
-from etude.agents.verdict import ProgramFailed
+from etude.agents.program_run import ProgramFailed
 from etude.errors import BudgetStop, DataError, EtudeError, StopRun
 from etude.executors.local import LocalExecutor
 from etude.protocols import Executor

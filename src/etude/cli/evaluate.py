@@ -10,7 +10,7 @@ from etude.cli.parsing.verb import UsageError
 from etude.cli.settings import read_settings
 from etude.cli.several import measure_folder, skill_folders
 from etude.cli.terminal import output
-from etude.cli.terminal.tables import text_lines
+from etude.cli.terminal.output import text_lines
 from etude.cli.trust import trusted
 from etude.cli.watch import watch
 from etude.comparison import delivers

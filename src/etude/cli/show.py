@@ -9,11 +9,10 @@ from pydantic import JsonValue
 
 from etude.cli.lookup import find_run, larger, last_run
 from etude.cli.terminal import output
+from etude.cli.terminal.output import shown, text_lines
 from etude.cli.terminal.summary_text import print_summary
-from etude.cli.terminal.tables import shown, text_lines
 from etude.errors import DataError
-from etude.prompts.cuts import cut_middle
-from etude.readable import counted, short
+from etude.readable import counted, cut_middle, short
 from etude.records import Attempt, Edit, Message, Tested, Usage
 from etude.store import RunView, StepView
 from etude.store.projections.attempts import AttemptPage, attempt_page

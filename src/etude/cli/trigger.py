@@ -10,21 +10,19 @@ from etude.cli.parsing.verb import UsageError
 from etude.cli.scaffold.requests import askable, near, of_files, of_skills
 from etude.cli.settings import read_settings, with_options
 from etude.cli.terminal import output
+from etude.cli.terminal.output import text_lines
 from etude.cli.terminal.summary_text import print_summary
-from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.config import TrainConfig, load_config
 from etude.config.sections import AgentSection
 from etude.errors import SkillError
 from etude.measure.plan import aplan
 from etude.measure.triggers.catalogue import read_catalogue, read_entry
-from etude.measure.triggers.environment import LEXICAL
-from etude.measure.triggers.judge import SkillsAtHand
+from etude.measure.triggers.environment import LEXICAL, Request
+from etude.measure.triggers.judge import STEPS, SkillsAtHand
 from etude.measure.triggers.measure import SkillTriggers, Triggers, ameasure_triggers, need_requests
-from etude.measure.triggers.programs import STEPS
-from etude.measure.triggers.requests import Request
 from etude.measure.triggers.train import split, trained_descriptions, training, write_skill
-from etude.readable import counted
+from etude.readable import counted, some
 from etude.records import Skill
 from etude.records.summary import Interval, Summary
 from etude.skill import load_skill
@@ -207,8 +205,7 @@ def _lines(result: Triggers) -> Iterator[str]:
     if result.unreadable:
         yield f"unread   {result.unreadable} replies name no skill of the list: they open none, and are never right"
     if hidden := [row.skill for row in result.skills if not row.listed]:
-        more = f" and {len(hidden) - _SHOWN} more" if len(hidden) > _SHOWN else ""
-        yield f"hidden   {', '.join(hidden[:_SHOWN])}{more}: they have no description, or the list has no room for it"
+        yield f"hidden   {some(hidden, _SHOWN)}: they have no description, or the list has no room for it"
     yield f"calls    {result.calls_sent} sent"
     yield f"file     {result.file}"
 

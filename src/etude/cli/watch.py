@@ -16,7 +16,7 @@ from etude.cli.lookup import larger
 from etude.display.console import Console, open_console
 from etude.errors import HandoffStop, Interrupted, OutageStop, StopRun
 from etude.models.handoff import Waiting, waiting
-from etude.readable import counted
+from etude.readable import counted, some
 from etude.records.summary import Summary
 from etude.workbench import Given, StopSwitch
 
@@ -176,9 +176,8 @@ def asked(stop: HandoffStop) -> tuple[Waiting, ...]:
 def told(questions: Sequence[Waiting], place: str) -> str:
     """What is asked, in lines: in which stage, which file is to be answered where, and how many attempts it shows."""
     head = f"{place}: {counted(len(questions), 'question')} to answer".removeprefix(": ")
-    lines = [f"{one.question}{_about(one)}, answer in {one.answer}" for one in questions[:_SHOWN]]
-    more = len(questions) - _SHOWN
-    return "\n".join([head, *lines, *([f"and {more:,} more"] if more > 0 else [])])
+    lines = [f"{one.question}{_about(one)}, answer in {one.answer}" for one in questions]
+    return "\n".join([head, some(lines, _SHOWN, "\n")])
 
 
 async def answered(questions: Sequence[Waiting], stopped: Callable[[], bool], seconds: float = SECONDS) -> bool:

@@ -1,10 +1,8 @@
 """The end of an epoch: slow update, then meta skill, from the second epoch on."""
 
 from etude.published.acceptance import Acceptance
-from etude.published.longitudinal import compare_epochs
-from etude.published.meta_skill import meta_skill
+from etude.published.longitudinal import compare_epochs, meta_skill, slow_update
 from etude.published.options import PaperOptions
-from etude.published.slow_update import slow_update
 from etude.records import TrainState
 from etude.run_log import RunLog
 from etude.skill import token_count

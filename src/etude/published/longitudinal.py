@@ -1,13 +1,17 @@
-"""Comparing two epochs: the same training tasks under both skills, in four categories."""
+"""Two epochs compared: the same training tasks under both skills, in four categories. From it the optimizer writes
+what it remembers about optimizing (meta skill) and guidance in a protected region of the skill (slow update)."""
 
 import random
 from collections.abc import Sequence
 from typing import Literal
 
 from etude.concurrency import together
+from etude.published.asking import ask_or_warn
 from etude.published.options import PaperOptions
-from etude.records import Attempt, Record, Skill, Task
-from etude.stages.shared.render import attempt_block, fence
+from etude.records import Attempt, Candidate, Edit, LedgerEntry, Record, Skill, Task
+from etude.skill import Document, revised
+from etude.stages.shared.optimizer import Optimizer, ReplyForm
+from etude.stages.shared.render import attempt_block, fence, ledger_block
 from etude.stages.shared.rollout import Rollout
 
 Category = Literal["improved", "regressed", "persistent_fail", "stable_success"]
@@ -91,3 +95,69 @@ def skills_block(previous: Skill, current: Skill) -> str:
         f"# Previous skill\n\n{fence('skill', previous.text.strip())}\n\n"
         f"# Current skill\n\n{fence('skill', current.text.strip())}"
     )
+
+
+_EDITS = 40
+"""Ledger entries shown: a few epochs of a usual run."""
+
+
+class _Memory(ReplyForm):
+    reasoning: str
+    memory: str
+
+
+async def meta_skill(
+    optimizer: Optimizer,
+    skills: tuple[Skill, Skill],
+    pairs: Sequence[Pair],
+    ledger: Sequence[LedgerEntry],
+    memory: str,
+    limit: int,
+) -> str:
+    """The new memory; the old one when no answer could be used or it was empty.
+
+    Args:
+        skills: the previous and the current one.
+    """
+    sections = [
+        skills_block(*skills),
+        f"# Previous memory\n\n{fence('memory', memory)}" if memory else "",
+        ledger_block(ledger, _EDITS),
+        pairs_block(pairs, limit),
+    ]
+    otherwise = "the meta skill gave no usable answer and stays as it was"
+    reply = await ask_or_warn(optimizer, "meta_skill", sections, _Memory, otherwise)
+    return (reply.memory.strip() if reply else "") or memory
+
+
+REGION = "slow_update"
+"""Name of the protected region that holds the guidance."""
+
+
+class _Guidance(ReplyForm):
+    reasoning: str
+    guidance: str
+
+
+async def slow_update(
+    optimizer: Optimizer, previous: Skill, current: Skill, pairs: Sequence[Pair], limit: int
+) -> Candidate | None:
+    """The current skill with new guidance in place of the old, as a candidate; None when there is none to try. In a
+    document with a learned block, outside of which nothing changes, the guidance is added there."""
+    document = Document.parse(current.text)
+    earlier = document.region(REGION)
+    sections = [
+        skills_block(previous, current),
+        f"# Previous guidance\n\n{fence('guidance', earlier.strip())}" if earlier else "",
+        pairs_block(pairs, limit),
+    ]
+    otherwise = "the slow update gave no usable answer and is left out"
+    reply = await ask_or_warn(optimizer, "slow_update", sections, _Guidance, otherwise)
+    guidance = reply.guidance.strip() if reply else ""
+    if not guidance:
+        return None
+    if document.learned is not None:
+        rules = Edit(op="append", content=guidance)
+        return Candidate(skill=revised(current, [rules]), origin="slow_update")
+    text = document.with_region(REGION, guidance).text
+    return Candidate(skill=current.with_text(text), origin="slow_update")

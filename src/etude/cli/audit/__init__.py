@@ -14,7 +14,7 @@ from etude.cli.scaffold.asking import asks
 from etude.cli.settings import read_settings
 from etude.cli.several import skill_folders, tabled
 from etude.cli.terminal import output
-from etude.cli.terminal.tables import text_lines
+from etude.cli.terminal.output import text_lines
 from etude.cli.watch import watch
 from etude.config import TrainConfig
 from etude.measure.audit.suite import (
@@ -28,7 +28,7 @@ from etude.measure.audit.suite import (
     most_of_audit,
 )
 from etude.measure.several import Suite
-from etude.readable import counted
+from etude.readable import counted, some
 from etude.records import digest
 from etude.records.summary import seen_before
 from etude.store.judge_labels import Label, keep_labels, labels_of
@@ -85,9 +85,8 @@ def _lines(result: Audit) -> Iterator[str]:
         share = f"at most {result.error:.0%} of those that are named so in such tables"
         yield f"error     a version changes some of the tasks that none is said to change: {share}"
     if result.undecided:
-        more = f" and {len(result.undecided) - _SHOWN} more" if len(result.undecided) > _SHOWN else ""
-        names = ", ".join(result.undecided[:_SHOWN])
-        yield f"alike     {names}{more}: so too in all attempts, which luck may do as well"
+        names = some(result.undecided, _SHOWN)
+        yield f"alike     {names}: so too in all attempts, which luck may do as well"
     if result.voids:
         yield f"errors    {result.voids} attempts errored; they are not counted"
     if result.unscored:

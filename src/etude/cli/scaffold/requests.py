@@ -9,8 +9,8 @@ from etude.cli.scaffold.table import Table
 from etude.cli.scaffold.tasks import read_source
 from etude.errors import InputError
 from etude.measure.triggers.catalogue import Catalogue, read_entry
+from etude.measure.triggers.environment import Request
 from etude.measure.triggers.lexical import Ranking
-from etude.measure.triggers.requests import Request
 from etude.skill.folder import DOCUMENT, evals_of
 
 

@@ -9,7 +9,7 @@ from etude.cli.parsing.verb import UsageError
 from etude.cli.scaffold.table import Wishes
 from etude.cli.scaffold.tasks import read_data
 from etude.cli.terminal import output
-from etude.cli.terminal.tables import text_lines
+from etude.cli.terminal.output import text_lines
 from etude.cli.watch import watch
 from etude.config import TrainConfig
 from etude.errors import InputError, StopRun
