@@ -3,11 +3,11 @@
 import asyncio
 import hashlib
 import hmac
-import json
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from etude.formats import CHAT, BadBody, Format, WireRequest, with_field
+from etude.local_http import json_response, left
 from etude.records import Reply
 from etude.simulation.faults import FaultDice, Faults
 from etude.simulation.schemas import wanted_form
@@ -29,7 +29,7 @@ def model_of(call: WireRequest) -> str:
     return call.named.removeprefix("simulated:").removeprefix("simulated-")
 
 
-def wants_json(call: WireRequest) -> bool:
+def wantsjson_response(call: WireRequest) -> bool:
     """A schema, a forced tool or a skeleton in the prompt asks for JSON."""
     return call.request.response_schema is not None or wanted_form(call.request) is not None
 
@@ -121,7 +121,7 @@ class Service:
             text = f"The model {call.named!r} does not exist. Allowed: {', '.join(self.world.names())}."
             return _error(form, 404, text)
         key = hashlib.sha256(body if given is None else body + f"\nseed {given}".encode()).hexdigest()
-        fault = self.dice.draw(_question(call), wants_json=wants_json(call), seed=call.request.seed)
+        fault = self.dice.draw(_question(call), wants_json=wantsjson_response(call), seed=call.request.seed)
         if fault is not None:
             self.stats.by_fault[fault] = self.stats.by_fault.get(fault, 0) + 1
         await asyncio.sleep(self.latency)
@@ -181,24 +181,18 @@ class Service:
         listed = [
             {"id": name, "object": "model", "created": 0, "owned_by": "simulated"} for name in self.world.names()
         ]
-        return _json({"object": "list", "data": listed})
+        return json_response({"object": "list", "data": listed})
 
     async def show_stats(self, request: "Request") -> "Response":
         """The counts."""
         del request
-        return _json(asdict(self.stats))
+        return json_response(asdict(self.stats))
 
 
 def _question(call: WireRequest) -> str:
     """Hash of the model and the first user message."""
     first = next((message.text for message in call.request.messages if message.role == "user"), "")
     return hashlib.sha256(f"{model_of(call)}\n{first}".encode()).hexdigest()
-
-
-def _json(data: Any) -> "Response":
-    from starlette.responses import Response
-
-    return Response(json.dumps(data), media_type="application/json")
 
 
 def _seed(header: str | None) -> int | None:
@@ -227,7 +221,7 @@ def _severed(data: bytes | None, announced: int | None, wait: float, kind: str =
                 raise RuntimeError("this fault needs the server of `serve` or `running_endpoint`")
             if data is None:
                 try:
-                    await asyncio.wait_for(_left(receive), wait)
+                    await asyncio.wait_for(left(receive), wait)
                 except TimeoutError:
                     pass
                 transport.abort()
@@ -240,8 +234,3 @@ def _severed(data: bytes | None, announced: int | None, wait: float, kind: str =
             transport.close()
 
     return Severed()
-
-
-async def _left(receive: "Receive") -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
