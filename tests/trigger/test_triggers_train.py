@@ -10,7 +10,7 @@ import pytest
 from etude.cli.main import main
 from etude.config import make_config
 from etude.errors import DataError, SkillError
-from etude.measure.triggers.description import described
+from etude.measure.triggers.catalogue import described
 from etude.measure.triggers.environment import LEXICAL, Request
 from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.train import split, trained_descriptions, training, write_skill

@@ -9,7 +9,7 @@ from etude.cli.terminal import output
 from etude.config import parse
 from etude.errors import ConfigError, raising
 from etude.simulation import names
-from etude.simulation.faults import Faults
+from etude.simulation.service import Faults
 
 INTERRUPTED = 130
 

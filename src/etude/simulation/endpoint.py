@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 from etude.concurrency import allow_open_files
 from etude.formats import CHAT, MESSAGES, RESPONSES
 from etude.local_http import loopback, need_server, server_settings
-from etude.simulation.faults import FaultDice, Faults
-from etude.simulation.service import Service, Stats
+from etude.simulation.service import FaultDice, Faults, Service, Stats
 from etude.simulation.world import EVERYDAY, SimulatedWorld
 
 if TYPE_CHECKING:

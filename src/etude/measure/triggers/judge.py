@@ -12,8 +12,7 @@ from typing import Any, ClassVar, cast
 
 from etude.agents.program import ProgramAgent
 from etude.agents.program_run import LATE, ProgramFailed
-from etude.measure.triggers.catalogue import Catalogue, Listing, entries, shown
-from etude.measure.triggers.description import Described
+from etude.measure.triggers.catalogue import Catalogue, Described, Listing, entries, shown
 from etude.measure.triggers.lexical import Ranking
 from etude.programs.project_paths import place_of
 from etude.protocols import Agent, ChatModel
