@@ -3,7 +3,6 @@ owner only; locks on files."""
 
 import os
 import secrets
-from collections.abc import Mapping
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -98,9 +97,3 @@ def remove_leftovers(folder: Path) -> None:
     for left in folder.rglob(f"{TEMPORARY}*"):
         if left.is_file():
             left.unlink()
-
-
-def user_state(environ: Mapping[str, str], home: Path) -> Path:
-    """`etude` in `$XDG_STATE_HOME` where that is an absolute path, else in `~/.local/state`."""
-    given = environ.get("XDG_STATE_HOME", "")
-    return (Path(given) if os.path.isabs(given) else home / ".local" / "state") / "etude"

@@ -19,13 +19,14 @@ from etude.config import ModelSection, Section, TrainConfig
 from etude.config.loading import is_path
 from etude.envs.dataset import DatasetConfig
 from etude.errors import InputError
-from etude.files import private_folder, user_state, write_atomically
+from etude.files import private_folder, write_atomically
 from etude.models import own_class
 from etude.models.http import shown_address
 from etude.models.keys import used_key_variable
 from etude.records import digest
 from etude.registry import BUILT_IN, Family
 from etude.sleep.config import SleepConfig
+from etude.user_state import user_state
 
 C = TypeVar("C", bound=TrainConfig)
 

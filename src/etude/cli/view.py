@@ -18,10 +18,11 @@ from etude.cli.sleep.settings import find_project, settings_in
 from etude.cli.terminal import output
 from etude.config import RunSection
 from etude.errors import ConfigError, DataError, raising
-from etude.files import private_file, private_folder, user_state, write_atomically
+from etude.files import private_file, private_folder, write_atomically
 from etude.sleep.page import Reviews
 from etude.sleep.state import Surroundings, state_in
 from etude.store.views import runs_in
+from etude.user_state import user_state
 from etude.view.export import export_page
 from etude.view.server import ViewServer
 from etude.view.shelf import Shelf

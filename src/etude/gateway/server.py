@@ -21,8 +21,8 @@ from etude.formats import (
     estimate,
     with_field,
 )
+from etude.formats.local_http import json_response, left, loopback, need_server, server_settings
 from etude.gateway.session import HUNG_UP, MOST_BYTES, REFUSED, GatewaySession, PendingRequest
-from etude.local_http import json_response, left, loopback, need_server, server_settings
 from etude.sandbox.scratch import Scratch
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from pydantic import JsonValue
 
 from etude.errors import ConfigError
 from etude.redaction.assignments import secret_kind, without_assignments
-from etude.redaction.phrases import SPOKEN_SHAPES
-from etude.redaction.services import SERVICE_SHAPES, without_numbers
+from etude.redaction.services import SERVICE_SHAPES, SPOKEN_SHAPES, without_numbers
 from etude.redaction.shapes import (
     SHAPES,
     TRANSCRIPT_SHAPES,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from etude.concurrency import allow_open_files
 from etude.formats import CHAT, MESSAGES, RESPONSES
-from etude.local_http import loopback, need_server, server_settings
+from etude.formats.local_http import loopback, need_server, server_settings
 from etude.simulation.service import FaultDice, Faults, Service, Stats
 from etude.simulation.world import EVERYDAY, SimulatedWorld
 

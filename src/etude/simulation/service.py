@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from etude.formats import CHAT, BadBody, Format, WireRequest, with_field
-from etude.local_http import json_response, left
+from etude.formats.local_http import json_response, left
 from etude.records import Record, Reply
 from etude.simulation.schemas import wanted_form
 from etude.simulation.text import CHARS_PER_TOKEN, tokens, uniform

@@ -18,9 +18,10 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from etude.errors import ConfigError, DataError
-from etude.files import private_folder, unwritable, user_state, write_atomically
+from etude.files import private_folder, unwritable, write_atomically
 from etude.records import Record
 from etude.sleep.config import SleepConfig
+from etude.user_state import user_state
 
 REPORT = "night.json"
 """The file in the folder of a night that says how it stands."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, ValidationError
 
 from etude.errors import DataError, EtudeError
-from etude.local_http import json_response, loopback, need_server, server_settings
+from etude.formats.local_http import json_response, loopback, need_server, server_settings
 from etude.records import Record
 from etude.sleep.page import Decision
 from etude.store.views import STOP

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from etude.cli.terminal.output import note
-from etude.files import user_state
+from etude.user_state import user_state
 
 _LONGEST = 1_000
 

@@ -1,4 +1,8 @@
-"""The optimizer's answers, by what it is asked for. Each function gives values by concept, for filling a form."""
+"""The optimizer's answers, by what it is asked for. Each function gives values by concept, for filling a form.
+
+Everything is drawn from hashes of what was read (attempts, answers, taught rules), so that a repeated or rephrased
+request gives the same edits.
+"""
 
 import difflib
 import re
