@@ -35,9 +35,8 @@ from etude.protocols import Agent, Journal, Scorer
 from etude.records import ChatRequest, Message, Score, Skill, Split, Task, Trajectory, system, user
 from etude.simulation.families.family import relevant
 from etude.simulation.noise import Reliability
-from etude.simulation.score import best_skill
 from etude.simulation.text import pick, same_answer, uniform
-from etude.simulation.world import SimulatedWorld
+from etude.simulation.world import SimulatedWorld, best_skill
 from etude.stages.shared.rollout import Rollout
 
 T = TypeVar("T", bound=BaseModel)

@@ -18,8 +18,7 @@ from peer_forms import shown_form
 from peer_prompts import read_prompt
 
 from etude.simulation.endpoint import make_app
-from etude.simulation.faults import Faults
-from etude.simulation.service import Service
+from etude.simulation.service import Faults, Service
 
 
 class Meter:

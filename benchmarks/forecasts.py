@@ -22,7 +22,7 @@ from etude.config import merge
 from etude.measure.plan import plan
 from etude.records import Skill, Task
 from etude.simulation import SEED_SKILL
-from etude.simulation.score import best_skill
+from etude.simulation.world import best_skill
 from etude.trainer import Trainer
 
 SEARCHES: dict[str, dict[str, Any]] = {

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from etude.records import ChatRequest
-from etude.simulation.forms import WantedForm, wanted_form
+from etude.simulation.schemas import WantedForm, wanted_form
 
 
 def shown_form(request: ChatRequest) -> WantedForm | None:

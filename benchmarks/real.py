@@ -29,7 +29,7 @@ from scripted_optimizer import ScriptedOptimizer
 
 from etude import ListEnvironment, Skill, Summary, Trainer
 from etude.agents.chat import ChatAgent
-from etude.cli.questions import answered, asked, told
+from etude.cli.watch import answered, asked, told
 from etude.config import ModelSection
 from etude.envs.scorers.text import Exact
 from etude.errors import HandoffStop

@@ -25,16 +25,14 @@ from typing import Any
 from harness import machine
 from scripted_optimizer import nothing
 
-from etude.cli.scaffold.requests import askable, of_skills
+from etude.cli.trigger import askable, of_skills
 from etude.config import make_config
 from etude.config.sections import AgentSection
 from etude.intervals import difference_interval
-from etude.measure.triggers.catalogue import one_line, read_catalogue, read_entry
-from etude.measure.triggers.description import Bounds, Described, described
-from etude.measure.triggers.environment import LEXICAL
+from etude.measure.triggers.catalogue import Bounds, Described, described, one_line, read_catalogue, read_entry
+from etude.measure.triggers.environment import LEXICAL, Request
 from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.measure import ameasure_triggers
-from etude.measure.triggers.requests import Request
 from etude.measure.triggers.train import trained_descriptions, training
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, Reply, Skill, Split, digest

@@ -11,7 +11,7 @@ import tempfile
 from etude import ListEnvironment, Skill, Trainer
 from etude.simulation import SEED_SKILL, make_tasks
 from etude.simulation.endpoint import running_endpoint
-from etude.simulation.faults import Faults
+from etude.simulation.service import Faults
 
 
 def main(folder: str) -> None:

@@ -10,7 +10,7 @@ import audit as bench
 import pytest
 
 from etude import ListEnvironment, make_config
-from etude.cli.audit.label import label
+from etude.cli.audit import label
 from etude.envs.scorers.rubric import Rubric, RubricOptions
 from etude.errors import BudgetStop, DataError, RejectedRequest, SkillError, VoidStop
 from etude.measure.audit.suite import Audit, aaudit_skill, most_of_audit

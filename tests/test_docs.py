@@ -26,7 +26,7 @@ from etude.prompts import prompt_names
 from etude.records.summary import Cost, Summary
 from etude.registry import BUILT_IN, find
 from etude.simulation import names
-from etude.simulation.faults import Faults
+from etude.simulation.service import Faults
 from etude.sleep.config import SleepConfig, load_sleep_config, make_sleep_config
 from rows import few
 from trusting import trust

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from etude import errors
-from etude.cli.parsing.usage import UsageError
+from etude.cli.parsing.verb import UsageError
 from etude.errors import EtudeError, InputError, StopRun, did_you_mean, install_command
 from source_trees import all_nodes
 

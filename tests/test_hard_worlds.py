@@ -10,8 +10,7 @@ from hard_worlds.slips import ExceptionRule, Slips
 
 from etude.errors import ConfigError
 from etude.simulation.families import find_tasks, rules_in
-from etude.simulation.families.family import relevant
-from etude.simulation.families.tables import rules_of
+from etude.simulation.families.family import relevant, rules_of
 from etude.simulation.rules import TeachableRule, Teaching, statements, states
 from etude.simulation.world import OPTIMIZERS
 from rows import rows

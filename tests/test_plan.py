@@ -13,7 +13,7 @@ from etude.measure.plan import ASSUMED_NOISE, Plan, aplan, plan
 from etude.protocols import Agent
 from etude.records import ChatRequest, Reply, Skill, Task, Trajectory, Usage
 from etude.simulation import SEED_SKILL, make_tasks
-from etude.simulation.score import best_skill
+from etude.simulation.world import best_skill
 from etude.testing import ScriptedModel
 from etude.trainer import Trainer
 from etude.workbench import Given

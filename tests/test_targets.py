@@ -19,7 +19,7 @@ from etude.records.summary import Summary
 from etude.run_log import RunLog
 from etude.searches.hand_out import validated
 from etude.simulation import make_tasks, true_score
-from etude.simulation.score import best_skill
+from etude.simulation.world import best_skill
 from etude.view.shelf import Shelf
 from rows import few
 

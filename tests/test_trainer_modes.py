@@ -10,7 +10,7 @@ from etude import ListEnvironment, Skill, Trainer
 from etude.config import OptimizerSection, merge
 from etude.models.simulated import SimulatedModel
 from etude.prompts import Prompts
-from etude.published.update_modes.appendix import reminders_in
+from etude.published.update_modes.skill_aware import reminders_in
 from etude.records import ChatRequest, Reply
 from etude.simulation import SEED_SKILL, make_tasks
 from etude.simulation.families import RULES

@@ -10,8 +10,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from etude.simulation.families.family import Family, Faults, Solution
-from etude.simulation.families.tables import rules_of, table
+from etude.simulation.families.family import Family, Faults, Solution, rules_of, table
 from etude.simulation.rules import TeachableRule, Teaching
 
 FOLDER = Path(__file__).parent

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from etude.simulation.families.family import Family, Faults, Solution
-from etude.simulation.families.tables import table
+from etude.simulation.families.family import Family, Faults, Solution, table
 from etude.simulation.rules import TeachableRule, Teaching
 
 _TABLE = table("slips", Path(__file__).parent)

@@ -37,12 +37,12 @@ from etude.executors.local import LocalExecutor
 from etude.models import Fitted, Journaled, Limited, Metered, Resending, Retrying, Structured, build_model, price_of
 from etude.models.keys import key_variable, keyless, secrets_of, used_key_variable
 from etude.models.wrappers.fitted import kept_of
+from etude.models.wrappers.journaled import Pictured
 from etude.models.wrappers.metered import cost
-from etude.models.wrappers.pictured import Pictured
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, Executor, Here
 from etude.records import SPLITS, Role, Skill, Split, Task, Usage, digest, role_of
-from etude.records.doubts import Doubt
+from etude.records.summary import Doubt
 from etude.records.tasks import for_each_target
 from etude.redaction import Redactor, check_keys
 from etude.registry import find

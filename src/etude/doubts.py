@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 
 from etude.records import Attempt, Candidate, TrainState
-from etude.records.doubts import Doubt
+from etude.records.summary import Doubt
 from etude.records.tasks import CURES, Ended
 
 _EARLY = 16

@@ -2,6 +2,7 @@
 
 import re
 import textwrap
+from collections.abc import Sequence
 
 SIMULATED = "SIMULATED MODELS: these scores say nothing about a real model."
 _ACTS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]|\r(?!\n|\Z)")
@@ -16,6 +17,12 @@ def counted(count: int, what: str) -> str:
     """As in `1 edit`, `3 edits` or `2 analyses`."""
     several = what.removesuffix("is") + "es" if what.endswith("sis") else f"{what}s"
     return f"{count:,} {what if count == 1 else several}"
+
+
+def some(texts: Sequence[str], most: int, between: str = ", ") -> str:
+    """The first of them, and how many more there are."""
+    more = len(texts) - most
+    return between.join([*texts[:most], *([f"and {more:,} more"] if more > 0 else [])])
 
 
 def duration(seconds: float) -> str:
@@ -62,3 +69,11 @@ def fitted(text: str, width: int) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """At most about `limit` characters: the middle is left out and the cut is marked."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[len(text) - half :]}"

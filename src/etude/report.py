@@ -7,8 +7,7 @@ from typing import NamedTuple
 from etude.events import AttemptFinished, Event, RunFinished
 from etude.protocols import Sink
 from etude.records import Evaluation, TrainState
-from etude.records.doubts import Doubt
-from etude.records.summary import Comparison, Cost, Interval, Noise, NoSkill, SkillScores, Summary
+from etude.records.summary import Comparison, Cost, Doubt, Interval, Noise, NoSkill, SkillScores, Summary
 from etude.records.tasks import CURES, Ended
 from etude.stages.evaluation import FRESH, score_of
 from etude.store.provenance import Changes

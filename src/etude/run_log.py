@@ -6,7 +6,7 @@ from etude.doubts import Doubts
 from etude.events import Decided, Notice, RunStarted, Stage, StageFinished, StageStarted
 from etude.readable import counted
 from etude.records import Attempt, Candidate, Evaluation, GateResult, Role, TrainState, role_of
-from etude.records.doubts import Doubt
+from etude.records.summary import Doubt
 from etude.skill import token_count
 from etude.stages.reflect import Reflection
 from etude.store.provenance import Changes

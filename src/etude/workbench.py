@@ -16,7 +16,7 @@ from etude.models import Structured
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, Executor, Sink, Wrapper
 from etude.records import Attempt, Candidate, ChatRequest, GateResult, Reply, Skill, Split, Task, TrainState, role_of
-from etude.records.doubts import Doubt
+from etude.records.summary import Doubt
 from etude.stages.shared.golds import Golds
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.render import told_block

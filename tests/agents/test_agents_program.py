@@ -10,8 +10,7 @@ import pytest
 from program_contract import ProgramContract
 
 from etude.agents.program import CodexAgent, CommandAgent, ProgramAgent
-from etude.agents.program_run import ProgramRun
-from etude.agents.verdict import AgentTraits, ProgramFailed, verdict
+from etude.agents.program_run import AgentTraits, ProgramFailed, ProgramRun, verdict
 from etude.errors import ConfigError, DataError, OutageStop, StopRun, TransientError
 from etude.models import Limited, Retrying
 from etude.programs.account import Account, has_read, neutral

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from etude.cli.parsing.parser import VERBS
-from etude.cli.parsing.usage import UsageError
-from etude.cli.parsing.verb import Verb
+from etude.cli.parsing.verb import UsageError, Verb
 from source_trees import SOURCE, tree_of
 
 BY_NAME = {verb.name: verb for verb in VERBS}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from etude.cli.main import main
-from etude.cli.questions import answered
+from etude.cli.watch import answered
 from etude.config import ModelSection
 from etude.errors import HandoffStop
 from etude.models.handoff import HandoffModel, waiting

@@ -9,7 +9,7 @@ import pytest
 from tracked_run import train
 
 from etude.connect import Ending, Point, TrackedRun, Tracker
-from etude.connect.worker import WAITING, Worker
+from etude.connect.tracker import WAITING, Worker
 from etude.errors import ConfigError
 from etude.events import Event, Notice, RunFinished
 from etude.simulation import SEED_SKILL

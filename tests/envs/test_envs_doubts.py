@@ -9,7 +9,7 @@ import pytest
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.doubts import doubts_about
 from etude.records import SPLITS
-from etude.records.doubts import Doubt
+from etude.records.summary import Doubt
 
 CITIES = ("Rome", "Lima", "Oslo", "Cairo", "Quito", "Seoul", "Paris", "Accra", "Delhi", "Tunis", "Bern", "Riga")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from far_parts import SKILL, ProcessExecutor, TaskExecutor, echo, rollout_with, todo
 
-from etude.agents.verdict import ProgramFailed
+from etude.agents.program_run import ProgramFailed
 from etude.errors import BudgetStop, DataError, EtudeError, StopRun
 from etude.executors.local import LocalExecutor
 from etude.protocols import Executor
@@ -17,7 +17,7 @@ from etude.records import Attempt
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 from etude.store.journal import SqliteJournal
 from etude.testing.executor import ExecutorContract
-from etude_annexes.workers import peer, travelling
+from etude_annexes.workers import peer
 from rows import few
 
 
@@ -163,7 +163,7 @@ class Any(DataError):
 @pytest.mark.parametrize("kind", [LostWorker, Any, ProgramFailed, BudgetStop])
 def test_an_error_arrives_as_its_own_class(kind: type[EtudeError]) -> None:
     error = kind("no", hint="yes")
-    arrived = travelling.read_error(json.loads(json.dumps(travelling.write_error(error))))
+    arrived = peer.read_error(json.loads(json.dumps(peer.write_error(error))))
     assert type(arrived) is kind
     assert (vars(arrived), str(arrived)) == (vars(error), str(error))
 
@@ -172,7 +172,7 @@ def test_an_error_that_is_not_known_here_arrives_as_the_nearest_class_that_is() 
     class Any(DataError):
         pass
 
-    assert type(travelling.read_error(travelling.write_error(Any("no")))) is DataError
+    assert type(peer.read_error(peer.write_error(Any("no")))) is DataError
 
 
 async def test_time_in_boxes_counts_as_it_does_here() -> None:

@@ -19,7 +19,7 @@ from hard_worlds import WORLD
 
 from etude.formats import CHAT, MESSAGES, RESPONSES, Format, WireRequest
 from etude.records import Reply, digest
-from etude.simulation.wire import clip, model_of
+from etude.simulation.service import clip, model_of
 
 Data = dict[str, Any]
 _FORMATS = {"/v1" + form.path: form for form in (CHAT, RESPONSES, MESSAGES)}

@@ -12,7 +12,7 @@ from etude.models import Structured, build_model
 from etude.prompts import Prompts
 from etude.records import Skill
 from etude.simulation import make_tasks
-from etude.simulation.families.tables import rules_of
+from etude.simulation.families.family import rules_of
 from etude.simulation.rules import Teaching, states
 from etude.stages.reflect import Context, Minibatches
 from etude.stages.shared.optimizer import Optimizer

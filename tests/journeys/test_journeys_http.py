@@ -10,7 +10,7 @@ from http_run import make_project
 from etude import BudgetStop, Trainer, load_config
 from etude.cli.main import main
 from etude.simulation.endpoint import running_endpoint
-from etude.simulation.faults import Faults
+from etude.simulation.service import Faults
 
 
 def free_port() -> int:

@@ -8,7 +8,7 @@ from small_run import tree
 
 from etude import Trainer, load_config
 from etude.simulation.endpoint import running_endpoint
-from etude.simulation.faults import Faults
+from etude.simulation.service import Faults
 from rows import few
 
 WIRES = {

@@ -3,7 +3,7 @@
 import pytest
 
 from etude.errors import DataError
-from etude.models.wrappers.pictured import Pictured
+from etude.models.wrappers.journaled import Pictured
 from etude.records import ChatRequest, ImagePart, Message, TextPart, user
 from etude.testing.doubles import ScriptedModel
 

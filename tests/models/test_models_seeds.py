@@ -17,8 +17,8 @@ from etude.records import Attempt, Skill, Task
 from etude.records.tasks import for_each_target
 from etude.simulation import make_tasks
 from etude.simulation.endpoint import running_endpoint
-from etude.simulation.faults import Faults
-from etude.simulation.score import best_skill
+from etude.simulation.service import Faults
+from etude.simulation.world import best_skill
 from rows import few
 
 TASKS = make_tasks("sorting", 34, seed=1)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 import pytest
 
 from etude.agents.program import ProgramAgent
-from etude.agents.verdict import ProgramFailed
+from etude.agents.program_run import ProgramFailed
 from etude.errors import OutageStop
 from etude.records import ChatRequest, File, Reply, Skill, Task, ToolCall, Trajectory, Usage
 from etude.testing.doubles import Line, ScriptedModel

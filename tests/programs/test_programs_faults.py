@@ -22,7 +22,7 @@ from etude.records import Skill, Trajectory
 from etude.registry import find
 from etude.simulation import make_tasks
 from etude.simulation.endpoint import running_endpoint
-from etude.simulation.faults import Faults
+from etude.simulation.service import Faults
 from rows import few
 
 ROOT = Path(__file__).resolve().parents[2]

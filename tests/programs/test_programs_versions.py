@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from etude.agents.program import CodexAgent
-from etude.agents.program_run import ProgramRun
-from etude.agents.verdict import AgentTraits, ProgramFailed, verdict
+from etude.agents.program_run import AgentTraits, ProgramFailed, ProgramRun, verdict
 from etude.errors import OutageStop, StopRun
 from etude.programs.codex import Codex
 from etude.programs.known import known_programs

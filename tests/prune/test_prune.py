@@ -19,7 +19,7 @@ from etude.measure.pruning.prune import WHOLE, Pruned, aprune_skill
 from etude.measure.pruning.sieve import Sieve
 from etude.records import ChatRequest
 from etude.simulation import make_tasks
-from etude.simulation.score import best_skill
+from etude.simulation.world import best_skill
 from etude.skill import load_skill
 from etude.skill.blocks import blocks_of, without_blocks
 from etude.stages.shared.noise import Outcomes

@@ -3,7 +3,7 @@
 import pytest
 from stages_doubles import Desk
 
-from etude.published.update_modes.appendix import add_reminders, consolidate, reminders_in
+from etude.published.update_modes.skill_aware import add_reminders, consolidate, reminders_in
 from etude.records import Edit
 from etude.skill import Document
 from rows import rows

@@ -4,7 +4,7 @@ import pytest
 from stages_doubles import ToldAgent, attempt, make_rollout, tasks
 
 from etude.errors import VoidStop
-from etude.published.longitudinal import Pair, compare_epochs, pairs_block
+from etude.published.epochs import Pair, compare_epochs, pairs_block
 from etude.published.options import PaperOptions
 from etude.records import Skill, Task
 from memory_doubles import MemoryJournal

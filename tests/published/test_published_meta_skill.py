@@ -2,8 +2,7 @@
 
 from stages_doubles import Desk, append, attempt
 
-from etude.published.longitudinal import Pair
-from etude.published.meta_skill import meta_skill
+from etude.published.epochs import Pair, meta_skill
 from etude.records import LedgerEntry, Skill
 
 BEFORE, AFTER = Skill(text="Be exact.\n"), Skill(text="Be exact. Sort.\n")

@@ -3,7 +3,7 @@
 import pytest
 from stages_doubles import Desk, append
 
-from etude.published.select import select
+from etude.published.aggregate import select
 from etude.records import Patch, Skill
 
 SKILL = Skill(text="Be exact.\n")

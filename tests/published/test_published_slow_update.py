@@ -3,8 +3,7 @@
 import pytest
 from stages_doubles import Desk, append, attempt
 
-from etude.published.longitudinal import Pair
-from etude.published.slow_update import REGION, slow_update
+from etude.published.epochs import REGION, Pair, slow_update
 from etude.records import Edit, Skill
 from etude.skill import Document, apply_edits
 

@@ -9,11 +9,10 @@ from etude.config import make_config
 from etude.errors import ConfigError
 from etude.published.options import options_of
 from etude.published.update_modes import UpdateMode, update_mode
-from etude.published.update_modes.appendix import reminders_in
 from etude.published.update_modes.forms import DocumentReply, RoutedReply, SuggestionsReply
 from etude.published.update_modes.patch import InPlace
 from etude.published.update_modes.rewriting import FullRewrite, RewriteFromSuggestions
-from etude.published.update_modes.skill_aware import SkillAware
+from etude.published.update_modes.skill_aware import SkillAware, reminders_in
 from etude.records import Candidate, Edit, Skill
 from etude.skill import Document
 from etude.stages.shared.proposals import PatchReply

@@ -8,8 +8,7 @@ from simulation_prompts import ask, form, skill_of
 
 from etude.records import ChatRequest, Message, TextPart, Tool, system, user
 from etude.simulation import respond, seed_skill
-from etude.simulation.families.briefs import topic_of
-from etude.simulation.families.briefs_reading import BRAIN_FIRST, STRUCTURE, VERBOSE, VERDICT, complaints
+from etude.simulation.families.briefs import BRAIN_FIRST, STRUCTURE, VERBOSE, VERDICT, complaints, topic_of
 from etude.simulation.rules import TeachableRule
 from etude.skill import Document
 

@@ -3,8 +3,7 @@
 from simulation_prompts import DEEP, attempt_block, reflect_request, reported
 
 from etude.simulation import seed_skill
-from etude.simulation.families.briefs import TOPICS
-from etude.simulation.families.briefs_reading import BRAIN_FIRST, RULES, STRUCTURE, VERBOSE, VERDICT
+from etude.simulation.families.briefs import BRAIN_FIRST, RULES, STRUCTURE, TOPICS, VERBOSE, VERDICT
 from etude.simulation.rules import TeachableRule, Teaching, statements, states
 
 FEEDBACK = {

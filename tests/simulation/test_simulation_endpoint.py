@@ -16,8 +16,7 @@ from simulation_prompts import FULL_SKILL, PATCH, ask, attempt_block, reported, 
 
 from etude.simulation import names, respond
 from etude.simulation.endpoint import Endpoint, running_endpoint
-from etude.simulation.faults import IN_A_ROW, Faults
-from etude.simulation.wire import SEED_HEADER
+from etude.simulation.service import IN_A_ROW, SEED_HEADER, Faults
 from later import anthropic, openai
 from rows import few, rows
 

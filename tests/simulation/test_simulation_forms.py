@@ -1,7 +1,7 @@
 """Finding the form of a reply, and filling it."""
 
 from etude.records import ChatRequest, system, user
-from etude.simulation.forms import wanted_form
+from etude.simulation.schemas import wanted_form
 from rows import rows
 
 

@@ -9,7 +9,7 @@ from simulation_prompts import FULL_SKILL, SMALL_RULES, answer_of, ask, form, re
 
 from etude.errors import ConfigError
 from etude.simulation import SEED_SKILL, check_name, make_tasks, names, respond, true_score
-from etude.simulation.skill import skill_tokens
+from etude.simulation.noise import skill_tokens
 from etude.simulation.text import same_answer
 from rows import few
 

@@ -16,8 +16,7 @@ from pydantic import JsonValue
 
 from etude.records import ChatRequest, system, user
 from etude.simulation import respond
-from etude.simulation.families.briefs import OPENINGS, TOPICS
-from etude.simulation.families.briefs_reading import BRAIN_FIRST, STRUCTURE, VERBOSE, VERDICT
+from etude.simulation.families.briefs import BRAIN_FIRST, OPENINGS, STRUCTURE, TOPICS, VERBOSE, VERDICT
 
 GAPS = (STRUCTURE, VERBOSE, BRAIN_FIRST, VERDICT)
 """Rules that a reply lacks something without."""

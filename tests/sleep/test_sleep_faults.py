@@ -14,7 +14,7 @@ from small_night import MODELS, Small, run_night, tree
 from etude.errors import ConfigError, EtudeError, RejectedRequest, StopRun
 from etude.records import ChatRequest
 from etude.simulation.endpoint import Endpoint, running_endpoint
-from etude.simulation.faults import Faults
+from etude.simulation.service import Faults
 from etude.sleep.report import NightReport
 from etude.testing import ScriptedModel
 from etude.workbench import Given

@@ -14,7 +14,7 @@ from etude.errors import BudgetStop, Interrupted, OutageStop, RejectedRequest, R
 from etude.programs.trouble import after_reset
 from etude.records import ChatRequest, Reply
 from etude.simulation.endpoint import running_endpoint
-from etude.simulation.faults import Faults
+from etude.simulation.service import Faults
 from etude.sleep.improve.changes import Spent
 from etude.sleep.limits import of_the_night
 from etude.sleep.report import NightReport

@@ -12,7 +12,7 @@ from test_journeys_resume import Whole, ends_alike_when_killed, undisturbed
 from test_journeys_wires import files
 
 from etude.simulation.endpoint import running_endpoint
-from etude.simulation.faults import Faults
+from etude.simulation.service import Faults
 
 __all__ = ["undisturbed"]
 

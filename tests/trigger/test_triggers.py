@@ -11,20 +11,17 @@ from typing import Any
 import pytest
 
 from etude.agents.program import ProgramAgent
-from etude.agents.verdict import LATE, ProgramFailed
+from etude.agents.program_run import LATE, ProgramFailed
 from etude.cli.main import main
-from etude.cli.scaffold.requests import askable, of_files, of_skills
+from etude.cli.trigger import askable, of_files, of_skills
 from etude.config import make_config
 from etude.config.sections import AgentSection
 from etude.errors import ConfigError, StopRun, TransientError
-from etude.measure.triggers.catalogue import entries, one_line, read_catalogue, shown
-from etude.measure.triggers.description import Bounds, described
-from etude.measure.triggers.environment import LEXICAL, TriggerEnvironment
-from etude.measure.triggers.judge import SkillsAtHand
+from etude.measure.triggers.catalogue import Bounds, described, entries, one_line, read_catalogue, shown
+from etude.measure.triggers.environment import LEXICAL, Request, TriggerEnvironment
+from etude.measure.triggers.judge import ProgramTriggerJudge, SkillsAtHand
 from etude.measure.triggers.lexical import Ranking
 from etude.measure.triggers.measure import Triggers, ameasure_triggers
-from etude.measure.triggers.programs import ProgramTriggerJudge
-from etude.measure.triggers.requests import Request
 from etude.records import ChatRequest, Message, Reply, Skill, Task, ToolCall, Trajectory
 from etude.skill import Document
 from etude.testing import ScriptedModel

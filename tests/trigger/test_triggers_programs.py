@@ -10,9 +10,9 @@ import pytest
 from etude.config import make_config
 from etude.config.sections import AgentSection
 from etude.measure.triggers.catalogue import Listing, entries, shown
+from etude.measure.triggers.environment import Request
 from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.measure import Triggers, ameasure_triggers
-from etude.measure.triggers.requests import Request
 from etude.records import ChatRequest, Reply, ToolCall
 from etude.testing import ScriptedModel
 

@@ -10,10 +10,9 @@ import pytest
 from etude.cli.main import main
 from etude.config import make_config
 from etude.errors import DataError, SkillError
-from etude.measure.triggers.description import described
-from etude.measure.triggers.environment import LEXICAL
+from etude.measure.triggers.catalogue import described
+from etude.measure.triggers.environment import LEXICAL, Request
 from etude.measure.triggers.judge import SkillsAtHand
-from etude.measure.triggers.requests import Request
 from etude.measure.triggers.train import split, trained_descriptions, training, write_skill
 from etude.records import ChatRequest, Skill
 from etude.skill import load_skill

@@ -10,9 +10,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from etude.agents.answers import AnsweringAgent, AnswerOptions
-from etude.agents.program_run import ProgramRun, run_program
+from etude.agents.program_run import AgentTraits, ProgramFailed, ProgramRun, run_program, verdict
 from etude.agents.shell import check_place, readable_folders, variables_of, with_programs
-from etude.agents.verdict import AgentTraits, ProgramFailed, verdict
 from etude.errors import ConfigError, DataError, OutageStop
 from etude.gateway import Gateway, GatewaySession
 from etude.programs.account import Account, after_the_prompt, has_read, neutral

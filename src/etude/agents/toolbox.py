@@ -12,8 +12,8 @@ from pydantic import Field, JsonValue, ValidationError, field_validator
 from etude.agents.file_tools import FileTools, Result, ToolMisuse
 from etude.agents.shell import Shell
 from etude.errors import BoundaryError, EtudeError
-from etude.prompts.cuts import cut_middle
 from etude.protocols import EnvironmentTool
+from etude.readable import cut_middle
 from etude.records import Record, Tool, ToolCall
 
 OwnTool = Literal["bash", "read", "write", "edit"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from etude.cli.lookup import find_run, is_run, last_run
 from etude.cli.terminal import output
-from etude.cli.terminal.tables import text_lines
+from etude.cli.terminal.output import text_lines
 from etude.errors import DataError
 from etude.readable import counted
 from etude.records.provenance import Provenance

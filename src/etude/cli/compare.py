@@ -7,8 +7,8 @@ from pathlib import Path
 from etude.cli.lookup import find_arm, here
 from etude.cli.settings import read_settings, with_options
 from etude.cli.terminal import output
+from etude.cli.terminal.output import text_lines
 from etude.cli.terminal.summary_text import remark_lines, target_lines
-from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.comparison import FEWEST
 from etude.config import TrainConfig, load_config

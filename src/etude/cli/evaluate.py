@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from etude.cli.lookup import NamedSkill, find_arm, without_skill
-from etude.cli.parsing.usage import UsageError
+from etude.cli.parsing.verb import UsageError
 from etude.cli.settings import read_settings
-from etude.cli.several.table import measure_folder, skill_folders
+from etude.cli.several import measure_folder, skill_folders
 from etude.cli.terminal import output
-from etude.cli.terminal.tables import text_lines
+from etude.cli.terminal.output import text_lines
 from etude.cli.trust import trusted
 from etude.cli.watch import watch
 from etude.comparison import delivers

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 from etude.cli.lookup import RUNS, NamedSkill, find_run, find_skill, is_run, skill_of
-from etude.cli.parsing.usage import UsageError
+from etude.cli.parsing.verb import UsageError
 from etude.cli.terminal import output
 from etude.errors import DataError, SkillError, raising
 from etude.files import write_atomically

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
-from etude.cli.parsing.usage import UsageError
+from etude.cli.parsing.verb import UsageError
 from etude.cli.scaffold.asking import asks, chosen, yes
 from etude.cli.scaffold.data_files import find_files
 from etude.cli.scaffold.drafts import DRAFTS, Drafted, draft_tasks, heard_with, most_calls, settings_of, write_drafts

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from etude.cli import trigger
 from etude.cli.scaffold.drafts import most_calls
 from etude.cli.settings import read_settings, upcoming
-from etude.cli.several.suites import folders_in, suite_of
-from etude.cli.several.table import bound
+from etude.cli.several import bound, folders_in, suite_of
 from etude.cli.terminal import output
-from etude.cli.terminal.tables import text_lines
+from etude.cli.terminal.output import text_lines
 from etude.cli.watch import watch
 from etude.config import TrainConfig
 from etude.errors import InputError
@@ -18,7 +17,7 @@ from etude.measure.forecast import Forecast, Share, Span
 from etude.measure.plan import TRIALS, Plan, aplan
 from etude.measure.pruning.prune import most_of_prune
 from etude.measure.several import acheck_suites
-from etude.readable import counted, duration, money, short
+from etude.readable import counted, duration, money, short, some
 
 _SIMULATED = "SIMULATED MODELS: tokens, money and time say nothing about a real model."
 _UNKNOWN = "unknown"
@@ -157,8 +156,7 @@ def _headroom(plan: Plan) -> Iterator[str]:
     yield f"room for improvement: the initial skill scores {found.score.shown} on {n:,} validation tasks, {trials}"
     yield f"  {found.always:,} of {n:,} tasks always pass, {len(found.never):,} never pass"
     if found.never:
-        more = f" and {len(found.never) - _SHOWN:,} more" if len(found.never) > _SHOWN else ""
-        yield f"  never pass: {', '.join(found.never[:_SHOWN])}{more}"
+        yield f"  never pass: {some(found.never, _SHOWN)}"
     if found.noise is None or found.spread is None:
         yield "  noise: unknown with one trial; --measure makes another"
     else:

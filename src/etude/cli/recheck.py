@@ -7,7 +7,7 @@ from etude.cli.compare import settings_for
 from etude.cli.evaluate import with_target
 from etude.cli.lookup import find_skill
 from etude.cli.settings import read_settings
-from etude.cli.several.table import measure_folder, skill_folders
+from etude.cli.several import measure_folder, skill_folders
 from etude.cli.terminal import output
 from etude.cli.watch import watch
 from etude.measure.recheck import Help, Recheck, arecheck_skill

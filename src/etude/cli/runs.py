@@ -7,7 +7,7 @@ from pathlib import Path
 
 from etude.cli.lookup import larger
 from etude.cli.terminal import output
-from etude.cli.terminal.tables import text_lines
+from etude.cli.terminal.output import text_lines
 from etude.errors import DataError
 from etude.readable import counted, money
 from etude.store import run_names

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
-from etude.cli.parsing.usage import UsageError
-from etude.cli.parsing.verb import Flags
+from etude.cli.parsing.verb import Flags, UsageError
 from etude.cli.terminal import output
 from etude.cli.trust import trusted
 from etude.config import TrainConfig, load_config

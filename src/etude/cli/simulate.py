@@ -4,12 +4,12 @@ import argparse
 import socket
 from typing import Any
 
-from etude.cli.parsing.usage import UsageError
+from etude.cli.parsing.verb import UsageError
 from etude.cli.terminal import output
 from etude.config import parse
 from etude.errors import ConfigError, raising
 from etude.simulation import names
-from etude.simulation.faults import Faults
+from etude.simulation.service import Faults
 
 INTERRUPTED = 130
 

@@ -4,11 +4,11 @@ import argparse
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 
-from etude.cli.parsing.usage import UsageError
+from etude.cli.parsing.verb import UsageError
 from etude.cli.settings import read_settings, upcoming
 from etude.cli.terminal import output
+from etude.cli.terminal.output import shown, text_lines
 from etude.cli.terminal.summary_text import print_summary
-from etude.cli.terminal.tables import shown, text_lines
 from etude.cli.watch import watch
 from etude.config import TrainConfig
 from etude.errors import IdentityError, StopRun

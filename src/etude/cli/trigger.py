@@ -1,34 +1,35 @@
 """`etude trigger`."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from etude.cli.parsing.usage import UsageError
-from etude.cli.scaffold.requests import askable, near, of_files, of_skills
+from etude.cli.parsing.verb import UsageError
+from etude.cli.scaffold.forms.evals import requests
+from etude.cli.scaffold.table import Table
+from etude.cli.scaffold.tasks import read_source
 from etude.cli.settings import read_settings, with_options
 from etude.cli.terminal import output
+from etude.cli.terminal.output import text_lines
 from etude.cli.terminal.summary_text import print_summary
-from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.config import TrainConfig, load_config
 from etude.config.sections import AgentSection
-from etude.errors import SkillError
+from etude.errors import InputError, SkillError
 from etude.measure.plan import aplan
-from etude.measure.triggers.catalogue import read_catalogue, read_entry
-from etude.measure.triggers.environment import LEXICAL
-from etude.measure.triggers.judge import SkillsAtHand
+from etude.measure.triggers.catalogue import Catalogue, read_catalogue, read_entry
+from etude.measure.triggers.environment import LEXICAL, Request
+from etude.measure.triggers.judge import STEPS, SkillsAtHand
+from etude.measure.triggers.lexical import Ranking
 from etude.measure.triggers.measure import SkillTriggers, Triggers, ameasure_triggers, need_requests
-from etude.measure.triggers.programs import STEPS
-from etude.measure.triggers.requests import Request
 from etude.measure.triggers.train import split, trained_descriptions, training, write_skill
-from etude.readable import counted
+from etude.readable import counted, some
 from etude.records import Skill
 from etude.records.summary import Interval, Summary
 from etude.skill import load_skill
-from etude.skill.folder import DOCUMENT, skills_in
+from etude.skill.folder import DOCUMENT, evals_of, skills_in
 from etude.trainer import Trainer
 from etude.workbench import Given
 
@@ -207,8 +208,7 @@ def _lines(result: Triggers) -> Iterator[str]:
     if result.unreadable:
         yield f"unread   {result.unreadable} replies name no skill of the list: they open none, and are never right"
     if hidden := [row.skill for row in result.skills if not row.listed]:
-        more = f" and {len(hidden) - _SHOWN} more" if len(hidden) > _SHOWN else ""
-        yield f"hidden   {', '.join(hidden[:_SHOWN])}{more}: they have no description, or the list has no room for it"
+        yield f"hidden   {some(hidden, _SHOWN)}: they have no description, or the list has no room for it"
     yield f"calls    {result.calls_sent} sent"
     yield f"file     {result.file}"
 
@@ -224,3 +224,60 @@ def _cells(share: Interval | None) -> tuple[str, ...]:
         if share is None
         else (f"{share.mean:.2f}", f"[{share.low:.2f}, {share.high:.2f}]", str(share.n))
     )
+
+
+class Asked(NamedTuple):
+    """Requests that can be asked, and notes on those that cannot."""
+
+    requests: Sequence[Request]
+    notes: Sequence[str]
+
+
+def of_skills(folders: Iterable[Path], unread: list[str] | None = None) -> list[Request]:
+    """What the evals of skills ask; most skills have none. Raises InputError: a file cannot be used; with `unread`
+    that is added to it, and the skill is passed over."""
+    found: list[Request] = []
+    for folder in folders:
+        file = evals_of(folder)
+        if file.exists() and file.read_bytes().strip() not in (b"", b"[]"):  # some are published empty
+            try:
+                name, _ = read_entry(folder / DOCUMENT)
+                found += _numbered(requests(Table(read_source(file).rows), name), name)
+            except InputError as error:
+                if unread is None:
+                    raise
+                unread.append(error.message)
+    return found
+
+
+def of_files(files: Iterable[str], skill: str = "") -> list[Request]:
+    """What rows of data files ask; `should_trigger` without a name is about `skill`. Raises DataError: a file cannot
+    be used."""
+    found: list[Request] = []
+    for file in files:
+        table = Table(read_source(Path(file)).rows)
+        about = skill if table.find("should_trigger") else ""
+        found += _numbered(requests(table, about), Path(file).stem)
+    return found
+
+
+def _numbered(found: Sequence[Request], name: str) -> list[Request]:
+    """With ids that are the same wherever the files lie."""
+    return [each.model_copy(update={"id": f"{name}-{number}"}) for number, each in enumerate(found, 1)]
+
+
+def askable(found: Sequence[Request], catalogue: Catalogue) -> Asked:
+    """Each request once, without those that need a skill which is not there."""
+    unique = list({(each.text, each.needs, each.quiet): each for each in found}.values())
+    kept = [each for each in unique if not each.needs or any(name in catalogue for name in each.needs)]
+    gone = [each for each in unique if each.needs and not any(name in catalogue for name in each.needs)]
+    some = f"{len(gone)} requests need skills that are" if len(gone) > 1 else "1 request needs a skill that is"
+    return Asked(kept, [f"{some} not there, as {gone[0].needs[0]!r}: left out"] if gone else [])
+
+
+def near(found: Sequence[Request], skill: str, description: str, most: int) -> list[Request]:
+    """Of requests that are not for a skill, those whose words are nearest to its description: it is most likely to be
+    opened for them by mistake."""
+    others = {each.id: each for each in found if each.needs and not each.expects(skill)}
+    scores = Ranking({name: each.text for name, each in others.items()}).scores(description)
+    return [others[name] for name in sorted(others, key=lambda name: (-scores.get(name, 0.0), name))[:most]]

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from etude.cli.lookup import RUNS, find_run, is_run
 from etude.cli.parsing.arguments import VIEW_PORT
-from etude.cli.parsing.usage import UsageError
+from etude.cli.parsing.verb import UsageError
 from etude.cli.sleep.settings import find_project, settings_in
 from etude.cli.terminal import output
 from etude.config import RunSection

@@ -6,23 +6,30 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Generator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
 from etude.cli.lookup import larger
-from etude.cli.questions import answered, asked, told
 from etude.display.console import Console, open_console
 from etude.errors import HandoffStop, Interrupted, OutageStop, StopRun
+from etude.models.handoff import Waiting, waiting
+from etude.readable import counted, some
 from etude.records.summary import Summary
 from etude.workbench import Given, StopSwitch
 
 T = TypeVar("T")
-
 Work = Callable[[Given], Coroutine[Any, Any, T]]
+
 _SOON = 5.0
 """Seconds in which the loop hears of a signal, unless something does not let it go on."""
+SECONDS = 1.0
+"""How often a command that waits looks for answers. They count once they have stayed the same for so long: whoever
+writes them may not have finished."""
+_SHOWN = 5
+"""Most questions that are named."""
 
 
 def watch(work: Work[T], command: str, *, wait: bool = False) -> T:
@@ -159,3 +166,47 @@ def _place(frame: FrameType | None) -> str:
     while frame is not None and frame.f_back and frame.f_code.co_filename.startswith((own, "<frozen")):
         frame = frame.f_back
     return "?" if frame is None else f"{frame.f_code.co_name} ({frame.f_code.co_filename}:{frame.f_lineno})"
+
+
+def asked(stop: HandoffStop) -> tuple[Waiting, ...]:
+    """The questions that a run stopped for; none where it does not say in which folder they are."""
+    return waiting(Path(stop.folder)) if stop.folder else ()
+
+
+def told(questions: Sequence[Waiting], place: str) -> str:
+    """What is asked, in lines: in which stage, which file is to be answered where, and how many attempts it shows."""
+    head = f"{place}: {counted(len(questions), 'question')} to answer".removeprefix(": ")
+    lines = [f"{one.question}{_about(one)}, answer in {one.answer}" for one in questions]
+    return "\n".join([head, some(lines, _SHOWN, "\n")])
+
+
+async def answered(questions: Sequence[Waiting], stopped: Callable[[], bool], seconds: float = SECONDS) -> bool:
+    """Wait until none of the questions waits any more: it has an answer, or its file is gone. False: `stopped` said
+    so before."""
+    before = None
+    while not stopped():
+        now = None if _open(questions) else [_written(one.answer) for one in questions]
+        if now is not None and now == before:
+            return True
+        before = now
+        await asyncio.sleep(seconds)
+    return False
+
+
+def _about(one: Waiting) -> str:
+    return f" ({counted(one.attempts, 'attempt')})" if one.attempts else ""
+
+
+def _open(questions: Sequence[Waiting]) -> bool:
+    folders = {one.question.parents[1] for one in questions}
+    still = {one.question for folder in folders for one in waiting(folder)}
+    return any(one.question in still for one in questions)
+
+
+def _written(path: Path) -> tuple[int, int] | None:
+    """When a file was written, and how long it is; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size

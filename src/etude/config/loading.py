@@ -9,7 +9,6 @@ from typing import Any, Protocol, TypeVar, cast
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from etude.config.presets import PRESETS, below
 from etude.config.section_base import Section
 from etude.config.sections import TrainConfig
 from etude.errors import ConfigError, did_you_mean, in_plain_words
@@ -23,6 +22,35 @@ _DATA = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".gz")
 _NOTHING = ("null", "Null", "NULL", "~")
 """What YAML takes for no value."""
 ENVIRONMENT_PREFIX = "ETUDE_"
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "default": {},
+    # Published schedule and defaults: SkillOpt 0.2.0 and its paper, section 3.
+    "paper": {
+        "train": {"epochs": 4, "fresh_attempts": True},
+        "search": {
+            "policy": "paper",
+            "batch_size": 40,
+            "minibatch_size": 8,
+            "failure_only": False,
+            "merge_batch_size": 8,
+            "schedule": "cosine",
+            "edit_budget": 4,
+            "min_edit_budget": 2,
+            "gate": True,
+            "slow_update": True,
+            "slow_update_samples": 20,
+            "slow_update_gate": True,
+            "slow_update_pairs": "mixed",
+            "meta_skill": True,
+        },
+        "reflect": {"mode": "shallow"},
+        "gate": {"metric": "hard"},
+    },
+}
+
+_PUBLISHED = (None, "paper", "rewrite_first")
+"""What `search.policy` may be for the options of the preset to be known; None where it is not set."""
 
 
 def parse(model: type[M], data: Any, *, where: str) -> M:
@@ -88,6 +116,13 @@ def _section_type(owner: Any, part: str) -> Any:
     return next((option for option in options if hasattr(option, "model_fields")), field.annotation)
 
 
+def _below(preset: str, search: object) -> dict[str, Any]:
+    """The values of a preset for these settings of the search: its options go with the policies that have them."""
+    policy = search.get("policy") if isinstance(search, Mapping) else None  # pyright: ignore
+    values = PRESETS[preset]
+    return values if policy in _PUBLISHED else {**values, "search": {}}
+
+
 def merge(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
     """`base` with the values of `top` on it, section by section."""
     result = dict(base)
@@ -111,7 +146,7 @@ def make_config(data: Mapping[str, Any], *, where: str = "config") -> TrainConfi
         raise ConfigError(f"preset = {preset!r} is unknown", key="preset", where=where, hint=hint)
     if "target" in data and "targets" in data:
         raise ConfigError("target and targets are both set", key="target", where=where, hint="leave one of them out")
-    return parse(TrainConfig, merge(below(preset, data.get("search")), data), where=where)
+    return parse(TrainConfig, merge(_below(preset, data.get("search")), data), where=where)
 
 
 def load_config(

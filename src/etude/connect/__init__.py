@@ -4,8 +4,7 @@ One file for each service, found by name, import path or entry point (`etude.tra
 names them; `Trainer(..., sinks=[...])` takes them as objects.
 """
 
-from etude.connect.curve import Point
-from etude.connect.run_folder import Ending, TrackedRun
+from etude.connect.run_folder import Ending, Point, TrackedRun
 from etude.connect.tracker import Tracker, named_trackers, telling
 
 __all__ = ["Ending", "Point", "TrackedRun", "Tracker", "named_trackers", "telling"]

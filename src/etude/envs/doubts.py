@@ -12,7 +12,7 @@ from etude.envs.gold import scores_of
 from etude.envs.scorers.answer_scorer import AnswerScorer, shorten
 from etude.protocols import Environment
 from etude.records import SPLITS, Split, Task, canonical
-from etude.records.doubts import Doubt
+from etude.records.summary import Doubt
 
 MOST_TASKS = 300
 """Tasks that are looked at, spread over all of them."""

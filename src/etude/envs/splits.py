@@ -13,6 +13,7 @@ from rapidfuzz import fuzz, process
 
 from etude.errors import ConfigError, DataError
 from etude.protocols import Environment
+from etude.readable import some
 from etude.records import SPLITS, Split, Task, canonical, digest
 
 NEAR = 95.0
@@ -135,7 +136,7 @@ def _check_inputs(
     if crossing:
         shown = [" = ".join(f"{labels[split]} {task!r}" for split, task in found) for found in crossing]
         raise DataError(
-            f"the same input, case and white space apart, is in two splits: {_some(shown)}",
+            f"the same input, case and white space apart, is in two splits: {some(shown, SHOWN)}",
             hint="remove it from one of them, or give the tasks one `group` and split by ratio",
         )
     if not repeated:
@@ -143,7 +144,7 @@ def _check_inputs(
     shown = [f"{found[0][0]} " + " = ".join(at.get(task, repr(task)) for _, task in found) for found in repeated]
     torn = sum(len(found) > 1 for found in golds.values())
     which = f"; {torn} of {len(shown)} with different gold answers, which no skill can solve" if torn else ""
-    return [f"the same input occurs more than once within a split: {_some(shown)}{which}"]
+    return [f"the same input occurs more than once within a split: {some(shown, SHOWN)}{which}"]
 
 
 def _check_ids(splits: Mapping[Split, Sequence[Task]], labels: Mapping[Split, str]) -> None:
@@ -153,7 +154,7 @@ def _check_ids(splits: Mapping[Split, Sequence[Task]], labels: Mapping[Split, st
             places.setdefault(task.id, []).append(labels[split])
     shown = [f"{task!r} {_named_places(found)}" for task, found in places.items() if len(found) > 1]
     if shown:
-        raise DataError(f"duplicate task ids: {_some(shown)}", hint="give every task an id of its own")
+        raise DataError(f"duplicate task ids: {some(shown, SHOWN)}", hint="give every task an id of its own")
 
 
 def _named_places(found: Sequence[str]) -> str:
@@ -213,11 +214,6 @@ def _shared(texts: Sequence[str]) -> tuple[int, int]:
 def _own_words(task: Task, around: tuple[int, int]) -> str:
     text = fold(task.input)
     return " ".join(sorted(text[around[0] : max(around[0], len(text) - around[1])].split()))
-
-
-def _some(texts: Sequence[str]) -> str:
-    more = f", and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
-    return ", ".join(texts[:SHOWN]) + more
 
 
 def split_by_ratio(

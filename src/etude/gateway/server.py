@@ -1,7 +1,6 @@
 """The HTTP side of the gateway: which session a request belongs to, and what its program gets."""
 
 import asyncio
-import json
 import logging
 import socket
 import tempfile
@@ -10,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from etude.errors import not_installed
 from etude.formats import (
     CHAT,
     GEMINI,
@@ -23,6 +21,7 @@ from etude.formats import (
     estimate,
     with_field,
 )
+from etude.formats.local_http import json_response, left, loopback, need_server, server_settings
 from etude.gateway.session import HUNG_UP, MOST_BYTES, REFUSED, GatewaySession, PendingRequest
 from etude.sandbox.scratch import Scratch
 
@@ -50,7 +49,7 @@ class GatewayServer:
         folder = "/tmp" if len(tempfile.gettempdir().encode()) > 60 else None
         self._scratch = Scratch(folder)
         self.socket = self._scratch.path / "gateway.sock"
-        self._sockets = [_tcp_socket(), _unix_socket(self.socket)]
+        self._sockets = [loopback(), _unix_socket(self.socket)]
         self.url = f"http://127.0.0.1:{self._sockets[0].getsockname()[1]}"
         self._task = asyncio.create_task(self._server.serve(sockets=self._sockets))
 
@@ -69,13 +68,6 @@ class GatewayServer:
         self._scratch.close()
 
 
-def _tcp_socket() -> socket.socket:
-    listener = socket.create_server(("127.0.0.1", 0))
-    # Connections inherit it. Without it each answer waits 40 milliseconds for its second packet.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listener
-
-
 def _unix_socket(path: Path) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -89,11 +81,9 @@ def _unix_socket(path: Path) -> socket.socket:
 
 
 def _make_server(application: "_Application") -> Any:
-    try:
-        import uvicorn
-        from uvicorn.protocols.http.h11_impl import H11Protocol
-    except ImportError:
-        raise not_installed("the gateway of agent programs", "starlette and uvicorn", "agents") from None
+    need_server("the gateway of agent programs", "agents")
+    import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Server(uvicorn.Server):
         """Leaves the signals of the process alone."""
@@ -103,13 +93,9 @@ def _make_server(application: "_Application") -> Any:
             yield
 
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-    config = uvicorn.Config(
+    config = server_settings(
         application.app(),
         http=H11Protocol,
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
         timeout_keep_alive=3600,  # between two requests a program may run a tool for long
         timeout_graceful_shutdown=STOP_SECONDS,
     )
@@ -168,7 +154,7 @@ class _Application:
         if refusal:
             return _error(form, REFUSED, refusal)
         turn = session.ask(call.request, len(body))
-        gone = asyncio.create_task(_left(request))
+        gone = asyncio.create_task(left(request.receive))
         try:
             over = await turn.wait(self._keepalive if call.stream else None, gone)
             if not over and not gone.done():
@@ -198,19 +184,19 @@ class _Application:
             asked = form.read_request(_with(await _body(request, session), more), None).request
         except BadBody as error:
             return _error(form, REFUSED, error.message)
-        return _json({called: estimate(asked)})
+        return json_response({called: estimate(asked)})
 
     async def models(self, request: "Request") -> "Response":
         """The one model, in the words of both kinds of servers."""
         if self._session(request) is None:
             return _error(CHAT, 401, NO_SESSION)
-        return _json({"object": "list", "data": [self._model(self._model_name)], "has_more": False})
+        return json_response({"object": "list", "data": [self._model(self._model_name)], "has_more": False})
 
     async def model(self, request: "Request") -> "Response":
         """A model: whatever it is called, the one there is answers."""
         if self._session(request) is None:
             return _error(CHAT, 401, NO_SESSION)
-        return _json(self._model(request.path_params["name"]))
+        return json_response(self._model(request.path_params["name"]))
 
     def _model(self, name: str) -> dict[str, object]:
         known = {"id": name, "object": "model", "created": 0, "owned_by": "etude"}
@@ -218,7 +204,7 @@ class _Application:
 
     async def hello(self, _: "Request") -> "Response":
         """Programs ask whether there is a server."""
-        return _json({})
+        return json_response({})
 
     async def nothing(self, request: "Request") -> "Response":
         return _error(CHAT, 404, f"There is nothing at {request.url.path!r}.")
@@ -243,12 +229,6 @@ def _with(body: bytes, more: Mapping[str, object]) -> bytes:
     for name, value in more.items():
         body = with_field(body, name, value)
     return body
-
-
-async def _left(request: "Request") -> None:
-    """Wait until the client is gone."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def _answer(form: ServedFormat, call: WireRequest, turn: PendingRequest) -> "Response":
@@ -283,12 +263,6 @@ def _stream(form: ServedFormat, call: WireRequest, turn: PendingRequest, keepali
             yield event
 
     return StreamingResponse(events(), media_type="text/event-stream")
-
-
-def _json(data: Any, status: int = 200) -> "Response":
-    from starlette.responses import Response
-
-    return Response(json.dumps(data), status, media_type="application/json")
 
 
 def _error(form: ServedFormat, status: int, message: str) -> "Response":

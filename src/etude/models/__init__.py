@@ -1,9 +1,11 @@
 """Models, and what stands between them and the rest: structure, memory, patience, a budget, a limit."""
 
-from etude.config import ModelSection
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from etude.config import ModelSection, Price
 from etude.errors import ConfigError, did_you_mean
 from etude.models.keys import used_key_variable
-from etude.models.prices import price_of
 from etude.models.wrappers.fitted import Fitted
 from etude.models.wrappers.journaled import Journaled
 from etude.models.wrappers.limited import Limited
@@ -28,6 +30,9 @@ __all__ = [
     "price_of",
     "used_key_variable",
 ]
+
+FREE = Price(input=0, output=0)
+_UNKNOWN: Mapping[str, Price] = MappingProxyType({})
 
 
 def build_model(settings: ModelSection) -> ChatModel:
@@ -66,3 +71,14 @@ def _split(model: str) -> tuple[str, str]:
     if not name:
         raise ConfigError(f"model {model!r} has no name behind the provider", hint=f"write it as {provider}:name")
     return provider, name
+
+
+def price_of(settings: ModelSection, prices: Mapping[str, Price] = _UNKNOWN, name: str | None = None) -> Price | None:
+    """The price of a role: its own, else that of its model in the table `prices` of the config, else nothing for the
+    simulated world; None when unknown. `name` is the model, where it is not the one that the settings name.
+
+    There are no built-in prices: they change, and a wrong one is worse than none."""
+    model = settings.model if name is None else name
+    if settings.price is not None:
+        return settings.price
+    return prices.get(model, FREE if model.startswith("simulated:") else None)

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from etude.config import ModelSection
 from etude.errors import HandoffStop, RejectedRole
 from etude.files import write_atomically
-from etude.models.text_only import TextModel, refuse_beyond_text, refuse_settings
+from etude.models.provider_model import TextModel, refuse_beyond_text, refuse_settings
 from etude.models.wrappers.schema import is_shown
 from etude.records import ChatRequest, Reply, digest
 

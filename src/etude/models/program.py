@@ -11,7 +11,7 @@ from etude.config import ModelSection
 from etude.errors import ConfigError, RejectedRequest, RejectedRole, TransientError, did_you_mean
 from etude.models.http import shown_address
 from etude.models.keys import Key
-from etude.models.text_only import TextModel, refuse_beyond_text, refuse_settings
+from etude.models.provider_model import TextModel, refuse_beyond_text, refuse_settings
 from etude.models.wrappers.schema import is_shown
 from etude.programs.known import known_programs
 from etude.programs.login import find_login

@@ -1,4 +1,5 @@
-"""What models that are made from settings share."""
+"""What models that are made from settings share. Of those that are asked in plain text: what does not reach them is
+refused, not dropped."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from etude.formats.errors import ServerError
 from etude.models.keys import secrets_of
 from etude.models.refused import PARAMETERS, RefusedParameters, Sending, advice, read_refusal
 from etude.protocols import ChatModel
-from etude.records import ChatRequest, canonical
+from etude.records import ChatRequest, ImagePart, canonical
 from etude.secret_values import Secrets
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9!#$%&'*+.^_`|~-]")
@@ -85,3 +86,32 @@ def check_headers(headers: Mapping[str, str]) -> None:
                 "letters, digits, signs and spaces between",
                 hint="encode other characters as the server expects them, as in %C3%A9 for é",
             )
+
+
+_SAMPLING = ("temperature", "top_p", "reasoning_effort", "thinking", "extra_body", "headers")
+
+
+class TextModel(ProviderModel):
+    """A model that takes neither seeds nor tools nor pictures."""
+
+    @property
+    def takes_tools(self) -> bool:
+        return False
+
+
+def refuse_settings(settings: ModelSection, whom: str, *more: str) -> None:
+    """Raises ConfigError for a setting that would not reach `whom`: those for sampling, and `more`."""
+    for name in (*more, *_SAMPLING):
+        value = getattr(settings, name)
+        if value not in (None, {}):
+            raise ConfigError(
+                f"{name} = {value!r} does not reach {whom}", hint=f"leave {name} out, or use a model with a key"
+            )
+
+
+def refuse_beyond_text(request: ChatRequest, whom: str) -> None:
+    """Raises RejectedRequest: the request has tools or pictures, which do not reach `whom`."""
+    if request.tools or request.forced_tool is not None:
+        raise RejectedRequest(f"tools do not reach {whom}")
+    if any(isinstance(part, ImagePart) for message in request.messages for part in message.content):
+        raise RejectedRequest(f"pictures do not reach {whom}")

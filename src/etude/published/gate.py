@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from etude.config import GateSection
 from etude.published.options import PaperOptions
+from etude.readable import some
 from etude.records import Attempt, Evaluation, GateResult, Skill, Task, Tested, Verdict, digest
 from etude.skill import token_count
 from etude.stages.shared.contest import SUSPECTED, losing
@@ -216,6 +217,5 @@ def _regressed(tasks: Sequence[Tested]) -> str:
     ]
     if not worse:
         return ""
-    named = ", ".join(worse[:_NAMED])
-    more = f" and {len(worse) - _NAMED} more" if len(worse) > _NAMED else ""
-    return f"{len(worse)} of {len(tasks)} tasks score lower, and search.no_regression is set: {named}{more}"
+    named = some(worse, _NAMED)
+    return f"{len(worse)} of {len(tasks)} tasks score lower, and search.no_regression is set: {named}"

@@ -5,10 +5,9 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from etude.concurrency import together
-from etude.published.aggregate import aggregate
+from etude.published.aggregate import aggregate, select
 from etude.published.options import PaperOptions
 from etude.published.schedules import Schedule
-from etude.published.select import select
 from etude.published.update_modes import update_mode
 from etude.records import Attempt, Candidate, Edit, Patch, Skill, Task, TrainState
 from etude.run_log import RunLog, counted

@@ -19,7 +19,6 @@ from etude.records.comparison import (
     TheseTasks,
     target_rows,
 )
-from etude.records.doubts import Doubt
 
 __all__ = [
     "Claim",
@@ -46,6 +45,19 @@ __all__ = [
 def seen_before(openings: int) -> str:
     """That the test split is not unseen any more."""
     return f"scored {openings} times in this run: a skill that is chosen by these scores has no unseen test left"
+
+
+class Doubt(Record):
+    """A reason to look before going on."""
+
+    what: str
+    example: str
+    todo: str
+
+    @property
+    def text(self) -> str:
+        """In three lines."""
+        return "\n".join((self.what, self.example, f"-> {self.todo}"))
 
 
 class NoSkill(Record):

@@ -7,15 +7,15 @@ without a shape of their own are known by their value, from the environment vari
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import copy
-from typing import Self, cast
+from typing import Any, Self, cast
 
 from pydantic import JsonValue
 
+from etude.errors import ConfigError
 from etude.redaction.assignments import secret_kind, without_assignments
-from etude.redaction.phrases import SPOKEN_SHAPES
-from etude.redaction.services import SERVICE_SHAPES, without_numbers
+from etude.redaction.services import SERVICE_SHAPES, SPOKEN_SHAPES, without_numbers
 from etude.redaction.shapes import (
     SHAPES,
     TRANSCRIPT_SHAPES,
@@ -26,7 +26,7 @@ from etude.redaction.shapes import (
     without_shapes,
     without_terminal,
 )
-from etude.secret_values import Secrets, is_key
+from etude.secret_values import SHORTEST_KEY, Secrets, is_key
 
 _SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _CREDENTIAL_FIELDS = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "api_key", "apikey"})
@@ -179,3 +179,44 @@ class Redactor:
         if self._named or has_marker(text.lower(), self._shapes):
             return False
         return not any(known.in_text(text) for known in self.secrets)
+
+
+def check_keys(settings: Mapping[str, Any], keys: Iterable[tuple[str, str]]) -> None:
+    """Make sure that the settings are the same once keys are taken out of them.
+
+    What looks like a key stands there by mistake, and is taken out; but a word such as `localhost`, given as the key
+    of a server that asks for none, would be taken out of addresses and answers too.
+
+    Args:
+        settings: nested, as they are written to the run folder.
+        keys: what holds a key for certain, as in `environment variable 'KEY'`, and the key.
+
+    Raises:
+        ConfigError: a key is part of a setting; says which one, and not the key.
+    """
+    for name, given in keys:
+        key = given.strip()
+        looks_like_one = Redactor({"KEY": key}).redact(key) != key
+        if len(key) < SHORTEST_KEY or looks_like_one:
+            continue
+        place = next((place for place, text in _texts(settings) if key in text), None)
+        if place is not None:
+            raise ConfigError(
+                f"the key in {name} is part of {place}, so it cannot be kept out of what is stored",
+                hint=f"a server that asks for no key takes any: leave it out, or give it fewer than {SHORTEST_KEY} "
+                "characters or another value",
+            )
+
+
+def _texts(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+    """Every text and number of the settings under the name of its setting, the names themselves included."""
+    if isinstance(value, Mapping):
+        for key, inner in cast(Mapping[str, Any], value).items():
+            name = f"{place}.{key}" if place else key
+            yield name, key
+            yield from _texts(inner, name)
+    elif isinstance(value, list):
+        for inner in cast(list[Any], value):
+            yield from _texts(inner, place)
+    else:
+        yield place, str(value)

@@ -9,20 +9,17 @@ cache depends on what was asked before.
 
 import asyncio
 import logging
-import socket
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from etude.concurrency import allow_open_files
-from etude.errors import not_installed
 from etude.formats import CHAT, MESSAGES, RESPONSES
-from etude.simulation.faults import FaultDice, Faults
-from etude.simulation.service import Service, Stats
+from etude.formats.local_http import loopback, need_server, server_settings
+from etude.simulation.service import FaultDice, Faults, Service, Stats
 from etude.simulation.world import EVERYDAY, SimulatedWorld
 
 if TYPE_CHECKING:
@@ -54,8 +51,7 @@ def make_app(service: Service) -> "Starlette":
 
 def check_installed() -> None:
     """Raises ConfigError: starlette or uvicorn is not installed."""
-    if not all(map(find_spec, ("starlette", "uvicorn"))):
-        raise not_installed("the simulated endpoint", "starlette and uvicorn", "serve")
+    need_server("the simulated endpoint", "serve")
 
 
 def _server(service: Service, host: str, port: int) -> Any:
@@ -71,17 +67,7 @@ def _server(service: Service, host: str, port: int) -> Any:
             super().connection_made(transport)
 
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-    config = uvicorn.Config(
-        make_app(service),
-        host=host,
-        port=port,
-        http=Protocol,
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-    )
-    return uvicorn.Server(config)
+    return uvicorn.Server(server_settings(make_app(service), host=host, port=port, http=Protocol))
 
 
 def serve(
@@ -125,9 +111,7 @@ def running_endpoint(
     """An endpoint on a free loopback port, in a thread, for as long as the context lasts. Arguments as in `serve`."""
     service = Service(faults, latency, key, world)
     server = _server(service, "127.0.0.1", 0)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        # Connections inherit it. Without it each answer waits 40 milliseconds for its second packet.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with loopback() as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         try:

@@ -1,20 +1,22 @@
-"""The simulated miner: which tasks a transcript holds, and what the user found wanting.
+"""The simulated miner and drafter: which tasks a transcript holds, what its user found wanting, tasks for a skill.
 
 It knows two kinds of tasks. For a brief it takes a criterion from what the user says next. For a summary of what was
 done it takes one from what the agent said before: the name of the file that was asked for. What a transcript asks its
 reader to do is data to it, unless its profile is gullible.
 """
 
+import random
 import re
 from collections.abc import Iterator
 
 from etude.records import ChatRequest
-from etude.simulation.families.briefs import Briefs, reworded
-from etude.simulation.families.briefs_reading import BRAIN_FIRST, STRUCTURE, VERBOSE, VERDICT, complaints
-from etude.simulation.families.family import FoundTask, find_in
+from etude.simulation.families import FAMILIES
+from etude.simulation.families.briefs import BRAIN_FIRST, STRUCTURE, VERBOSE, VERDICT, Briefs, complaints, reworded
+from etude.simulation.families.family import Family, FoundTask, find_in, relevant, right_answer
 from etude.simulation.families.summaries import FILE, SUMMARISE
 from etude.simulation.optimizer.profiles import Profile
-from etude.simulation.text import command_in, orders_in
+from etude.simulation.optimizer.reading import Prompt
+from etude.simulation.text import command_in, orders_in, sentences, uniform
 
 _BRIEFS = Briefs()
 MOST_TASKS = 3
@@ -216,3 +218,49 @@ def reword(text: str) -> dict[str, object]:
 def user_text(request: ChatRequest) -> str:
     """What the first user message says: the data, without the instructions on it."""
     return next((message.text for message in request.messages if message.role == "user"), "")
+
+
+_WANTED = re.compile(r"^# Tasks wanted: (\d+)$", re.MULTILINE)
+_DESCRIPTION = re.compile(r"^description: *(.+)$", re.MULTILINE)
+_LONG = 8
+"""Words of a sentence that is known again when it is copied."""
+
+
+def draft(prompt: Prompt, profile: Profile) -> dict[str, object]:
+    """Values by name for filling the form: tasks of the families that the skill is about, none where it is about no
+    known one. Each question has other tasks."""
+    wanted = _WANTED.search(prompt.text)
+    about = _families(prompt.skill)
+    rng, drafts = random.Random(f"drafts/{prompt.text}"), list[dict[str, object]]()
+    for number in range(int(wanted[1]) if wanted and about else 0):
+        family = about[number % len(about)]
+        text = family.make(rng)
+        if uniform("missing", text) < profile.missing:
+            continue
+        if drafts and uniform("duplicate", text) < profile.duplicate:
+            drafts.append(drafts[-1])
+            continue
+        copied = [each for each in sentences(prompt.skill) if len(each.split()) >= _LONG]
+        said = f" {rng.choice(copied)}" if copied and uniform("copied", text) < profile.misanchored else ""
+        drafts.append({"request": text + said, "kind": family.kind(text), **_criteria(family, text, profile)})
+    return {"drafts": drafts}
+
+
+def _families(skill: str) -> list[Family]:
+    """Those that the description speaks of; without one, the whole text."""
+    described = _DESCRIPTION.search(skill)
+    about = described[1] if described else skill
+    return [family for family in FAMILIES if re.search(family.subject, about, re.IGNORECASE)]
+
+
+def _criteria(family: Family, text: str, profile: Profile) -> dict[str, object]:
+    if uniform("vague", text) < profile.vague:
+        short = {"op": "max_chars", "arg": "4000", "requirement": "is not too long"}
+        return {"checks": [short], "rubric": ""}
+    if family.prose:
+        return {"checks": [], "rubric": " ".join(RUBRICS.values())}
+    answer = right_answer(family, text)
+    if uniform("harmful", text) < profile.harmful and (steps := relevant(family, text)):
+        answer = family.solve(text, frozenset((steps[0].id,))).answer
+    whole = {"op": "regex", "arg": rf"(?i)\A\s*{re.escape(answer)}\.?\s*\Z"}
+    return {"checks": [{**whole, "requirement": "nothing is missing, added or out of place"}], "rubric": ""}

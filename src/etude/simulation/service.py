@@ -1,21 +1,153 @@
-"""What the endpoint does with each request: count it, let a fault strike, or answer."""
+"""What the endpoint does with each request: count it, let a fault strike, or answer; and which faults there are."""
 
 import asyncio
 import hashlib
 import hmac
-import json
+import random
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pydantic import Field
 
 from etude.formats import CHAT, BadBody, Format, WireRequest, with_field
-from etude.simulation.faults import FaultDice, Faults
-from etude.simulation.wire import SEED_HEADER, clip, cut, model_of, saying, wants_json
+from etude.formats.local_http import json_response, left
+from etude.records import Record, Reply
+from etude.simulation.schemas import wanted_form
+from etude.simulation.text import CHARS_PER_TOKEN, tokens, uniform
 from etude.simulation.world import EVERYDAY, SimulatedWorld
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import Receive, Scope, Send
+
+
+IN_A_ROW = 2
+"""Faults that may hit the same question one after the other; the next time it is answered."""
+
+
+def _rate() -> float:
+    return Field(default=0.0, ge=0, le=1)
+
+
+class Faults(Record):
+    """How often requests go wrong: each a rate in [0, 1], tried in this order until one strikes."""
+
+    rate_limit: float = _rate()
+    """429 with `Retry-After`."""
+    rate_limit_bare: float = _rate()
+    """429 without."""
+    server_error: float = _rate()
+    """500."""
+    unavailable: float = _rate()
+    """503."""
+    hang: float = _rate()
+    """No answer until the client leaves, or for `hang_seconds`; then the connection is dropped."""
+    drop: float = _rate()
+    """The connection is closed before anything is answered."""
+    broken_json: float = _rate()
+    """200 with a body that is not JSON."""
+    truncated: float = _rate()
+    """200 with a body shorter than announced; a stream that stops half-way."""
+    empty: float = _rate()
+    """200 with an empty message."""
+    cut_structured: float = _rate()
+    """JSON content that stops in the middle. Only for requests that ask for JSON."""
+    outage_after: int | None = Field(default=None, ge=0)
+    """After this many answered requests every connection is dropped until the faults are changed."""
+    bad_seeds: float = _rate()
+    """Share of seeds under which every answer in text is wrong, whatever is asked: the luck comes from the seed of
+    the request alone, as from a server that draws the same numbers for all that send the same seed."""
+    retry_after: float = Field(default=1.0, ge=0)
+    """Seconds in `Retry-After`."""
+    hang_seconds: float = Field(default=60.0, ge=0)
+    """Longest hang."""
+    seed: int = 0
+    """Seed of the draws."""
+
+
+_NOT_DRAWN = {"seed", "bad_seeds"}
+_DRAWN = tuple(n for n, field in Faults.model_fields.items() if field.default == 0.0 and n not in _NOT_DRAWN)
+
+
+class FaultDice:
+    """Draws faults. Unlike replies, faults may depend on what came before."""
+
+    def __init__(self, faults: Faults) -> None:
+        self.faults = faults
+        self._rng = random.Random(faults.seed)
+        self._in_a_row: dict[str, int] = {}
+        self._answered = 0
+
+    def draw(self, question: str, *, wants_json: bool, seed: int | None = None) -> str | None:
+        """The fault that strikes a request with this question (its hash) and seed, None to answer it.
+
+        A question that is asked again with corrections below it is the same question.
+        """
+        limit = self.faults.outage_after
+        if limit is not None and self._answered >= limit:
+            return "outage"
+        row = self._in_a_row.get(question, 0)
+        fault = self._throw(wants_json) if row < IN_A_ROW else None
+        if fault is None:
+            self._in_a_row.pop(question, None)
+            fault = "bad_seeds" if self._is_bad(seed) and not wants_json else None
+        else:
+            self._in_a_row[question] = row + 1
+        return fault
+
+    def answered(self) -> None:
+        """A request was answered; counts towards `outage_after`."""
+        self._answered += 1
+
+    def _is_bad(self, seed: int | None) -> bool:
+        return seed is not None and uniform("seed", self.faults.seed, seed) < self.faults.bad_seeds
+
+    def _throw(self, wants_json: bool) -> str | None:
+        names = _DRAWN if wants_json else _DRAWN[:-1]  # the last one cuts JSON
+        return next((name for name in names if self._rng.random() < getattr(self.faults, name)), None)
+
+
+SEED_HEADER = "x-etude-seed"
+"""Carries the seed where the format has no field for it: a whole number."""
+
+
+def model_of(call: WireRequest) -> str:
+    """The model's name in the simulated world: without the prefix `simulated:` or `simulated-`."""
+    return call.named.removeprefix("simulated:").removeprefix("simulated-")
+
+
+def wants_json(call: WireRequest) -> bool:
+    """A schema, a forced tool or a skeleton in the prompt asks for JSON."""
+    return call.request.response_schema is not None or wanted_form(call.request) is not None
+
+
+def clip(reply: Reply, most_tokens: int | None) -> Reply:
+    """The reply, cut to this many tokens."""
+    if most_tokens is None or reply.usage.output_tokens <= most_tokens:
+        return reply
+    most = most_tokens * CHARS_PER_TOKEN
+    calls = tuple(call.model_copy(update={"arguments": call.arguments[:most]}) for call in reply.tool_calls)
+    usage = reply.usage.model_copy(update={"output_tokens": most_tokens})
+    return reply.model_copy(
+        update={"text": reply.text[:most], "tool_calls": calls, "usage": usage, "finish": "length"}
+    )
+
+
+def cut(reply: Reply) -> Reply:
+    """The reply with its content ending in the middle, though it does not say so."""
+    calls = tuple(call.model_copy(update={"arguments": _half(call.arguments)}) for call in reply.tool_calls)
+    return reply.model_copy(update={"text": _half(reply.text), "tool_calls": calls})
+
+
+def saying(reply: Reply, text: str) -> Reply:
+    """The reply with this text as all of its content."""
+    usage = reply.usage.model_copy(update={"output_tokens": tokens(text)})
+    return reply.model_copy(update={"text": text, "tool_calls": (), "usage": usage, "finish": "stop"})
+
+
+def _half(text: str) -> str:
+    return text[: len(text) // 2]
 
 
 _SAID = {"empty": "", "bad_seeds": "Answer: I cannot tell."}
@@ -137,24 +269,18 @@ class Service:
         listed = [
             {"id": name, "object": "model", "created": 0, "owned_by": "simulated"} for name in self.world.names()
         ]
-        return _json({"object": "list", "data": listed})
+        return json_response({"object": "list", "data": listed})
 
     async def show_stats(self, request: "Request") -> "Response":
         """The counts."""
         del request
-        return _json(asdict(self.stats))
+        return json_response(asdict(self.stats))
 
 
 def _question(call: WireRequest) -> str:
     """Hash of the model and the first user message."""
     first = next((message.text for message in call.request.messages if message.role == "user"), "")
     return hashlib.sha256(f"{model_of(call)}\n{first}".encode()).hexdigest()
-
-
-def _json(data: Any) -> "Response":
-    from starlette.responses import Response
-
-    return Response(json.dumps(data), media_type="application/json")
 
 
 def _seed(header: str | None) -> int | None:
@@ -183,7 +309,7 @@ def _severed(data: bytes | None, announced: int | None, wait: float, kind: str =
                 raise RuntimeError("this fault needs the server of `serve` or `running_endpoint`")
             if data is None:
                 try:
-                    await asyncio.wait_for(_left(receive), wait)
+                    await asyncio.wait_for(left(receive), wait)
                 except TimeoutError:
                     pass
                 transport.abort()
@@ -196,8 +322,3 @@ def _severed(data: bytes | None, announced: int | None, wait: float, kind: str =
             transport.close()
 
     return Severed()
-
-
-async def _left(receive: "Receive") -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -1,21 +1,73 @@
 """A simulated world: families of tasks, and models that attempt them, improve skills for them and judge."""
 
 import random
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
 
 from etude.errors import ConfigError, did_you_mean
 from etude.records import ChatRequest, Reply, Task, digest
-from etude.simulation.families import FAMILIES, Families, families_named
-from etude.simulation.families.family import right_answer
-from etude.simulation.forms import WantedForm, wanted_form
-from etude.simulation.judge import judge
-from etude.simulation.noise import Reliability
+from etude.simulation.families import FAMILIES, Families, Family, families_named, find_tasks
+from etude.simulation.families.family import relevant, right_answer
+from etude.simulation.noise import Reliability, draw_faults, fault_rates
 from etude.simulation.optimizer import optimize
 from etude.simulation.optimizer.profiles import GOOD, PROFILES, Profile
 from etude.simulation.optimizer.reading import Prompt, read_prompt
-from etude.simulation.score import best_skill, expected_hard
+from etude.simulation.schemas import WantedForm, reply_in_form, reply_with, wanted_form
 from etude.simulation.target import attempt
+from etude.simulation.text import same_answer
+
+
+def expected_hard(
+    target: Reliability, skill_text: str, tasks: Iterable[Task], families: Families = FAMILIES
+) -> float:
+    """Mean over the tasks of the probability that the answer equals the gold answer; 0 for tasks it cannot do.
+    Raises ValueError: there are no tasks."""
+    chances = [_chance(target, skill_text, task, families) for task in tasks]
+    if not chances:
+        raise ValueError("a true score needs at least one task")
+    return sum(chances) / len(chances)
+
+
+def best_skill(tasks: Iterable[Task], families: Families = FAMILIES) -> str:
+    """Every rule of the families that the tasks are of, by its first statement, and nothing else."""
+    of_tasks = dict.fromkeys(found.family for task in tasks for found in find_tasks(task.input, families)[-1:])
+    return "".join(f"- {rule.statements[0]}\n" for family in of_tasks for rule in family.rules)
+
+
+def _chance(target: Reliability, skill_text: str, task: Task, families: Families) -> float:
+    found = find_tasks(task.input, families)
+    if not found:
+        return 0.0
+    family, text = found[-1].family, found[-1].text
+    gold = task.gold if isinstance(task.gold, str) else right_answer(family, text)
+    if target.steady:
+        faults = draw_faults(target, family, text, skill_text, 0)
+        return float(same_answer(family.solve(text, faults).answer, gold))
+    rates = list(fault_rates(target, family, text, skill_text).values())
+    chance = 0.0
+    for wrong in _right_outcomes(family, text, gold):
+        weight = 1.0
+        for rate, is_wrong in zip(rates, wrong, strict=True):
+            weight *= rate if is_wrong else 1 - rate
+        chance += weight
+    return chance
+
+
+@lru_cache(maxsize=8192)
+def _right_outcomes(family: Family, text: str, gold: str) -> tuple[tuple[bool, ...], ...]:
+    """The combinations of faults, in the order of `relevant`, that still give the gold answer."""
+    steps = [rule.id for rule in relevant(family, text)]
+    return tuple(
+        wrong
+        for wrong in product((False, True), repeat=len(steps))
+        if same_answer(
+            family.solve(text, frozenset(step for step, bad in zip(steps, wrong, strict=True) if bad)).answer, gold
+        )
+    )
+
 
 JUDGE = "judge"
 
@@ -122,3 +174,52 @@ OPTIMIZERS: Mapping[str, Profile] = {
 }
 EVERYDAY = SimulatedWorld(FAMILIES, TARGETS, OPTIMIZERS)
 """The one of the demo, the docs and the models `simulated:NAME`."""
+
+
+def judge(request: ChatRequest, prompt: Prompt, form: WantedForm | None) -> Reply:
+    """Score the answer that a prompt shows, by each criterion where they are numbered: 1 right, 0 wrong, 0.5 when it
+    cannot tell."""
+    if form is not None and "met" in form.names:
+        return reply_in_form(request, form, {"findings": _findings(prompt)})
+    score, reason = _verdict(prompt)
+    if form is None:
+        return reply_with(request, f"Score: {score}\n{reason}")
+    return reply_in_form(request, form, {"score": score, "reason": reason})
+
+
+_RUBRIC = re.compile(r"<(?P<tag>rubric(?:-\w+)?)(?:\s[^>]*)?>(?P<body>.*?)</(?P=tag)(?:\s[^>]*)?>", re.DOTALL)
+
+
+_CRITERION = re.compile(r"^(\d+)\. (.+)$", re.MULTILINE)
+
+
+def _findings(prompt: Prompt) -> list[dict[str, object]]:
+    """A decision on each criterion of the rubric."""
+    rubric = _RUBRIC.search(prompt.text)
+    found: list[dict[str, object]] = []
+    for number, text in _CRITERION.findall(rubric["body"] if rubric else ""):
+        score, reason = _verdict(prompt, text)
+        found.append({"criterion": int(number), "evidence": reason, "met": score == 1})
+    return found
+
+
+def _verdict(prompt: Prompt, criterion: str = "") -> tuple[float, str]:
+    seen = [one for one in prompt.observations if one.answer is not None]
+    if not seen:
+        return 0.5, "I do not know this kind of task, so I cannot tell whether the answer is right."
+    last = seen[-1]
+    assert last.answer is not None
+    found = _RUBRIC.search(prompt.text)
+    rubric = criterion or (found["body"] if found else "")
+    family, text = last.task.family, last.task.text
+    return family.grade(text, _own_words(last.answer, text, rubric) if family.prose else last.answer, rubric)
+
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+def _own_words(answer: str, task: str, rubric: str) -> str:
+    """The answer without lines that only say again what is asked: what repeats a rubric does not fulfil it."""
+    asked = [task.strip().rstrip(".?!"), *(part.strip() for part in _SENTENCE_END.split(rubric))]
+    repeated = [text for text in asked if len(text.split()) > 3]
+    return "\n".join(line for line in answer.split("\n") if not any(text in line for text in repeated))

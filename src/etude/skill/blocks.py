@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from etude.skill.document import Document
-from etude.skill.fences import Fences
-from etude.skill.lines import lines_of
+from etude.skill.lines import Fences, lines_of
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,9}[.)])\s")

@@ -29,8 +29,7 @@ import yaml
 
 from etude.errors import SkillError
 from etude.safe_yaml import load_yaml
-from etude.skill.fences import closed
-from etude.skill.lines import Line, line_end_of, lines_of, with_line_ends, without_blank_edges
+from etude.skill.lines import Line, closed, line_end_of, lines_of, with_line_ends, without_blank_edges
 from etude.skill.markers import (
     FILE_FORM,
     FILES,

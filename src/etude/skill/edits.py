@@ -22,8 +22,14 @@ from etude.skill.anchors import (
     occurrences,
 )
 from etude.skill.document import BOM, Document
-from etude.skill.fences import left_open
-from etude.skill.lines import lines_of, next_line_end, with_line_ends, without_blank_edges, without_blank_end
+from etude.skill.lines import (
+    left_open,
+    lines_of,
+    next_line_end,
+    with_line_ends,
+    without_blank_edges,
+    without_blank_end,
+)
 from etude.skill.markers import looks_like_marker, path_fault, read_file_mark
 from etude.skill.parts import MOST_FILES, unfit
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from etude.errors import SkillError
+from etude.readable import some
 from etude.records import Skill
 from etude.skill.document import BOM, Document
 from etude.skill.folder import load_skill, validate_skill
@@ -92,10 +93,9 @@ def check_replaceable(skill: Skill, place: Path) -> None:
             hint="move it away, or give another name",
         ) from None
     if others:
-        more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
         raise SkillError(
             f"{str(place)!r} has files that the skill to be written does not have: "
-            f"{', '.join(map(repr, others[:_SHOWN]))}{more}",
+            f"{some(list(map(repr, others)), _SHOWN)}",
             hint="remove those of the old skill and move your own away, or give another name",
         )
 

@@ -8,7 +8,6 @@ refused. All is read-only but for what begins with `act/`, which needs the token
 import asyncio
 import json
 import secrets
-import socket
 import threading
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import contextmanager
@@ -17,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, ValidationError
 
-from etude.errors import DataError, EtudeError, not_installed
+from etude.errors import DataError, EtudeError
+from etude.formats.local_http import json_response, loopback, need_server, server_settings
 from etude.records import Record
 from etude.sleep.page import Decision
 from etude.store.views import STOP
@@ -63,13 +63,11 @@ def page_files() -> dict[str, bytes]:
 
 
 def make_app(shelf: Shelf, token: str, port: int) -> "ASGIApp":
-    """The ASGI application for a server on `port`. Raises ConfigError: starlette is not installed."""
-    try:
-        from starlette.applications import Starlette
-        from starlette.responses import Response, StreamingResponse
-        from starlette.routing import Route
-    except ImportError:
-        raise not_installed("the page", "starlette and uvicorn", "serve") from None
+    """The ASGI application for a server on `port`."""
+    from starlette.applications import Starlette
+    from starlette.responses import Response, StreamingResponse
+    from starlette.routing import Route
+
     page = page_files()
 
     def static(request: "Request") -> Response:
@@ -82,15 +80,14 @@ def make_app(shelf: Shelf, token: str, port: int) -> "ASGIApp":
         try:
             return Response(shelf.document(request.path_params["name"]), media_type="application/json")
         except EtudeError as error:
-            told = json.dumps({"error": error.message, "hint": error.hint})
-            return Response(told, status_code=404, media_type="application/json")
+            return json_response({"error": error.message, "hint": error.hint}, 404)
 
     def stop(request: "Request") -> Response:
         try:
             (shelf.path(request.path_params["run"]) / STOP).touch(mode=0o600)
         except (EtudeError, OSError) as error:
-            return Response(json.dumps({"error": str(error)}), status_code=404, media_type="application/json")
-        return Response("{}", media_type="application/json")
+            return json_response({"error": str(error)}, 404)
+        return json_response({})
 
     async def decide(request: "Request") -> Response:
         try:
@@ -100,11 +97,10 @@ def make_app(shelf: Shelf, token: str, port: int) -> "ASGIApp":
             number = request.path_params["night"]
             await asyncio.to_thread(shelf.reviews.decide, number, asked.rules, asked.what, asked.words)
         except EtudeError as error:
-            told = json.dumps({"error": error.message, "hint": error.hint})
-            return Response(told, status_code=409, media_type="application/json")
+            return json_response({"error": error.message, "hint": error.hint}, 409)
         except ValidationError:
-            return Response('{"error": "this is not a decision"}', status_code=400, media_type="application/json")
-        return Response("{}", media_type="application/json")
+            return json_response({"error": "this is not a decision"}, 400)
+        return json_response({})
 
     def events(request: "Request") -> Response:
         return StreamingResponse(_news(shelf), media_type="text/event-stream")
@@ -183,11 +179,15 @@ class ViewServer:
     """A server on a loopback port, in a thread. Raises ConfigError: starlette or uvicorn is not installed."""
 
     def __init__(self, shelf: Shelf, port: int = 0, token: str | None = None) -> None:
-        self._listener = _listener(port)
+        need_server("the page", "serve")
+        import uvicorn
+
+        self._listener = loopback(port)
         self.port: int = self._listener.getsockname()[1]
         self.token = token or secrets.token_urlsafe(24)
         self.url = f"http://127.0.0.1:{self.port}/{self.token}/"
-        self._server = _uvicorn(make_app(shelf, self.token, self.port))
+        app = make_app(shelf, self.token, self.port)
+        self._server = uvicorn.Server(server_settings(app, timeout_graceful_shutdown=1))
         self._reading = threading.Thread(target=shelf.read_ahead, daemon=True)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listener]}, daemon=True)
 
@@ -218,20 +218,3 @@ def serving(shelf: Shelf, port: int = 0, token: str | None = None) -> Generator[
         yield server
     finally:
         server.stop()
-
-
-def _listener(port: int) -> socket.socket:
-    listener = socket.create_server(("127.0.0.1", port))
-    # Connections inherit it. Without it each answer waits 40 milliseconds for its second packet.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listener
-
-
-def _uvicorn(app: "ASGIApp") -> Any:
-    try:
-        import uvicorn
-    except ImportError:
-        raise not_installed("the page", "starlette and uvicorn", "serve") from None
-    return uvicorn.Server(
-        uvicorn.Config(app, ws="none", lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=1)
-    )

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from etude.cli.doctor.checks import check_programs, check_sandbox
-from etude.cli.doctor.findings import DoctorReport
+from etude.cli.doctor.checks import DoctorReport, check_programs, check_sandbox
 from etude.cli.main import main
 from etude.programs.known import known_programs
 from etude.sandbox import find_sandbox

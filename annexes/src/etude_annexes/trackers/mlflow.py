@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, ClassVar
 
-from etude.connect.curve import Point
-from etude.connect.run_folder import Ending, TrackedRun
+from etude.connect.run_folder import Ending, Point, TrackedRun
 from etude.connect.tracker import Tracker
 
 _STATES = {"finished": "FINISHED", "stopped": "KILLED", "failed": "FAILED"}

@@ -9,8 +9,7 @@ from importlib import import_module
 from time import time_ns
 from typing import Any, ClassVar
 
-from etude.connect.curve import Point
-from etude.connect.run_folder import Ending, TrackedRun
+from etude.connect.run_folder import Ending, Point, TrackedRun
 from etude.connect.tracker import Tracker
 from etude.events import CallFinished
 from etude.records import Role

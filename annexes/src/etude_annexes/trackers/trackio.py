@@ -6,8 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
-from etude.connect.curve import Point
-from etude.connect.run_folder import Ending, TrackedRun
+from etude.connect.run_folder import Ending, Point, TrackedRun
 from etude.connect.tracker import Tracker
 
 

@@ -4,8 +4,7 @@ import os
 from importlib import import_module
 from typing import Any, ClassVar
 
-from etude.connect.curve import Point
-from etude.connect.run_folder import Ending, TrackedRun
+from etude.connect.run_folder import Ending, Point, TrackedRun
 from etude.connect.tracker import Tracker
 
 

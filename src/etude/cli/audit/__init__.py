@@ -1,23 +1,37 @@
 """`etude audit`."""
 
 import argparse
-from collections.abc import Iterator
+import random
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import chain, zip_longest
 from pathlib import Path
 
-from etude.cli.audit.folder import audit_folder
-from etude.cli.audit.label import label
 from etude.cli.compare import settings_for
 from etude.cli.lookup import find_skill
-from etude.cli.parsing.usage import UsageError
+from etude.cli.parsing.verb import UsageError
 from etude.cli.scaffold.asking import asks
 from etude.cli.settings import read_settings
-from etude.cli.several.table import skill_folders
+from etude.cli.several import skill_folders, tabled
 from etude.cli.terminal import output
-from etude.cli.terminal.tables import text_lines
+from etude.cli.terminal.output import text_lines
 from etude.cli.watch import watch
-from etude.measure.audit.suite import FAULTS, Audit, aaudit_skill
-from etude.readable import counted
+from etude.config import TrainConfig
+from etude.measure.audit.suite import (
+    FAULTS,
+    Audit,
+    AuditRow,
+    AuditTable,
+    JudgedAnswer,
+    aaudit_skill,
+    aaudit_suites,
+    most_of_audit,
+)
+from etude.measure.several import Suite
+from etude.readable import counted, some
+from etude.records import digest
 from etude.records.summary import seen_before
+from etude.store.judge_labels import Label, keep_labels, labels_of
 from etude.workbench import Given
 
 _SHOWN = 10
@@ -71,9 +85,8 @@ def _lines(result: Audit) -> Iterator[str]:
         share = f"at most {result.error:.0%} of those that are named so in such tables"
         yield f"error     a version changes some of the tasks that none is said to change: {share}"
     if result.undecided:
-        more = f" and {len(result.undecided) - _SHOWN} more" if len(result.undecided) > _SHOWN else ""
-        names = ", ".join(result.undecided[:_SHOWN])
-        yield f"alike     {names}{more}: so too in all attempts, which luck may do as well"
+        names = some(result.undecided, _SHOWN)
+        yield f"alike     {names}: so too in all attempts, which luck may do as well"
     if result.voids:
         yield f"errors    {result.voids} attempts errored; they are not counted"
     if result.unscored:
@@ -82,3 +95,78 @@ def _lines(result: Audit) -> Iterator[str]:
         yield f"test      {seen_before(result.test_openings)}"
     yield f"calls     {result.calls_sent} sent"
     yield f"file      {result.file}"
+
+
+def label(audit: Audit, folder: Path, count: int) -> None:
+    """Ask about answers that have no label yet, and keep each as it is given."""
+    passed = sum(one.passed for one in audit.answers)
+    counts = {"answers": (passed, len(audit.answers) - passed)}
+    labels = labels_of(folder, audit.scoring).model_copy(update=counts)
+    done = {(one.task, one.answer) for one in labels.labels}
+    left = [one for one in audit.answers if (one.task.id, digest(one.answer)) not in done]
+    chosen = mixed(left, count)
+    if not chosen:
+        output.note("no answer was scored by a judge" if not done else "all answers have a label")
+    for number, one in enumerate(chosen, 1):
+        output.note(f"\n--- {number} of {counted(len(chosen), 'answer')} ---\n{one.task.input}")
+        if one.task.gold is not None:
+            output.note(f"\nreference: {one.task.gold}")
+        output.note(f"\nanswer: {one.answer or '(empty)'}\n")
+        said = _asked()
+        if said == "q":
+            break
+        if said in ("y", "n"):
+            new = Label(task=one.task.id, answer=digest(one.answer), judge=one.passed, person=said == "y")
+            labels = labels.plus(new)
+            keep_labels(folder, audit.scoring, labels)
+    output.note(labels.told)
+
+
+def mixed(answers: Sequence[JudgedAnswer], count: int) -> list[JudgedAnswer]:
+    """So many answers, as many that pass as not where there are enough of both: agreement on one kind says little."""
+    order = list(answers)
+    random.Random(len(order)).shuffle(order)
+    passed, failed = ([one for one in order if one.passed is kind] for kind in (True, False))
+    pairs = chain.from_iterable(zip_longest(passed, failed))
+    return [one for one in pairs if one is not None][:count]
+
+
+def _asked() -> str:
+    while True:
+        output.note("does it pass? [y]es, [n]o, [s]kip, [q]uit")
+        line = sys.stdin.readline()
+        said = line.strip().lower()[:1] if line else "q"
+        if said in ("y", "n", "s", "q"):
+            return said
+
+
+def audit_folder(args: argparse.Namespace, config: TrainConfig, folders: Sequence[Path]) -> int:
+    """Audit each skill of a folder on its own tasks, and print the table; returns the exit code."""
+
+    async def work(suites: Sequence[Suite], given: Given) -> AuditTable:
+        most = most_of_audit(sum(suite.tasks for suite in suites))[0]
+        able = sum(not suite.problem for suite in suites)
+        output.note(f"{counted(able, 'skill')}: at most {most:,} attempts of the target")
+        return await aaudit_suites(config, suites, **given)
+
+    return tabled(args, config, folders, work, _table_lines)
+
+
+def _table_lines(table: AuditTable) -> Iterator[str]:
+    yield from text_lines([("skill", "tasks", *FAULTS), *map(_cells, table.rows)])
+    yield ""
+    yield from (f"{row.skill}: {row.problem}" for row in table.rows if row.problem)
+    for kind, (title, cure) in FAULTS.items():
+        tasks = [f"{row.skill}/{each.task}" for row in table.rows for each in row.findings if each.kind == kind]
+        if tasks:
+            yield f"{kind}: {title} -> {cure}"
+            yield f"  {', '.join(tasks)}"
+    share = f"at most {table.error:.0%} of those that are named as passes or fails, over the whole table"
+    yield f"error     a version changes some of them: {share} (Benjamini-Hochberg)"
+    yield f"calls     {table.calls_sent} sent"
+
+
+def _cells(row: AuditRow) -> tuple[str, ...]:
+    if row.problem:
+        return row.skill, "-", *("-" for _ in FAULTS)
+    return row.skill, str(row.judged), *(str(sum(each.kind == kind for each in row.findings)) for kind in FAULTS)

@@ -2,15 +2,17 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from etude import __version__
 from etude.agents.program import ProgramAgent
 from etude.agents.targets import check_files
 from etude.attempt_parts import about_target, make_agent, targets_of, unopened
 from etude.build import check_scoring, redactor_of
-from etude.cli.doctor.findings import DoctorReport
+from etude.cli.trust import UntrustedError
 from etude.concurrency import in_thread, waited_for
 from etude.config import ModelSection, TrainConfig
 from etude.config.sections import AgentSection, ExecutorSection
@@ -25,7 +27,7 @@ from etude.programs.known import known_programs
 from etude.programs.program import Program
 from etude.prompts import Prompts
 from etude.protocols import Environment, Scorer
-from etude.records import SPLITS, Split, Task
+from etude.records import SPLITS, Record, Split, Task
 from etude.registry import BUILT_IN, find, load, origin, plugins
 from etude.sandbox import find_sandbox
 from etude.sandbox.docker import find_engine
@@ -38,6 +40,43 @@ from etude.store import is_running, read_run
 from etude.store.rounds import next_round, run_folder
 from etude.store.run import plain_name
 from etude.workbench import Given
+
+
+class CheckResult(Record):
+    """What one check found."""
+
+    name: str
+    status: Literal["ok", "note", "wrong"]
+    """`wrong`: training would refuse it."""
+    text: str
+    fix: str = ""
+    """How to fix it."""
+
+
+class DoctorReport(list[CheckResult]):
+    """All of them, in the order of the checks."""
+
+    def ok(self, name: str, text: str) -> None:
+        """Nothing to fix."""
+        self.append(CheckResult(name=name, status="ok", text=text))
+
+    def note(self, name: str, text: str, fix: str = "") -> None:
+        """Good to know."""
+        self.append(CheckResult(name=name, status="note", text=text, fix=fix))
+
+    def wrong(self, name: str, text: str, fix: str) -> None:
+        """Training would refuse it."""
+        self.append(CheckResult(name=name, status="wrong", text=text, fix=fix))
+
+    @contextmanager
+    def checking(self, name: str) -> Generator[None]:
+        """An error in the block is what is wrong; without trust there is nothing to check."""
+        try:
+            yield
+        except UntrustedError:
+            raise
+        except EtudeError as error:
+            self.wrong(name, error.message, error.hint)
 
 
 def check_install(found: DoctorReport) -> None:

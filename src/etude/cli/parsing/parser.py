@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from etude.cli.parsing import arguments
-from etude.cli.parsing.usage import UsageError
-from etude.cli.parsing.verb import Verb
+from etude.cli.parsing.verb import UsageError, Verb
 from etude.cli.sleep.verbs import SLEEP
 from etude.errors import did_you_mean
 

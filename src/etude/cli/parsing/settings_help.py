@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from html import unescape
 from pathlib import Path
 
-from etude.cli.parsing.usage import UsageError
+from etude.cli.parsing.verb import UsageError
 
 _PAGES = (Path(__file__).with_name("settings.md"), Path(__file__).parents[4] / "docs" / "reference" / "config.md")
 """The page as it is installed, and as it stands in the repository."""

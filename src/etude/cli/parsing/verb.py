@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args, get_origin
 
 from etude.cli.parsing.arguments import trust
-from etude.cli.parsing.usage import UsageError
-from etude.errors import did_you_mean
+from etude.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
+
+
+class UsageError(InputError):
+    """A verb, option or argument is unknown, missing or out of range."""
+
 
 Flags = list[tuple[str, str]]
 """Dotted keys with YAML texts: `--section.key VALUE` and `--section.key=VALUE` set any setting."""

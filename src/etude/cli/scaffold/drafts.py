@@ -21,7 +21,7 @@ from etude.envs.scorers.checks import Checks
 from etude.envs.scorers.checks_operators import Op, as_check
 from etude.errors import BoundaryError, EtudeError, UnusableReply
 from etude.models.wrappers.structured import advice
-from etude.prompts.cuts import cut_middle
+from etude.readable import cut_middle
 from etude.records import Skill, Task
 from etude.sleep.state import Surroundings
 from etude.sleep.tasks.environment import NightEnvironment

@@ -8,12 +8,11 @@ from functools import cached_property
 from operator import ne
 from pathlib import Path
 
-from etude.cli.scaffold.case_files import has_cases, read_cases
-from etude.cli.scaffold.data_files import FileRows, read_file, split_of
+from etude.cli.scaffold.data_files import FileRows, has_cases, read_cases, read_file, split_of
 from etude.cli.scaffold.forms import make_tasks
 from etude.cli.scaffold.forms.evals import WHICH_SKILL, needing_the_skill
 from etude.cli.scaffold.forms.made import MadeTasks, built
-from etude.cli.scaffold.promptfoo_files import read_tests
+from etude.cli.scaffold.forms.promptfoo import read_tests
 from etude.cli.scaffold.table import Table, Wishes, fold_name
 from etude.comparison import FEWEST
 from etude.envs.dataset import DatasetEnvironment

@@ -7,6 +7,7 @@ from pydantic import JsonValue
 
 from etude.cli.scaffold.table import is_known
 from etude.envs.files import Row
+from etude.readable import some
 
 _SUM = re.compile(
     r"(.+ )?(totals?|subtotal|sum|average|mean|count|summe|gesamt|insgesamt|durchschnitt|somme|suma|totale):?",
@@ -45,9 +46,8 @@ def tidied(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
 def _left_out(rows: Sequence[Row], one: str, several: str) -> list[str]:
     if not rows:
         return []
-    more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
-    places = ", ".join(row.place for row in rows[:_SHOWN])
-    return [f"left out, {one if len(rows) == 1 else several}: {places}{more}"]
+    places = some([row.place for row in rows], _SHOWN)
+    return [f"left out, {one if len(rows) == 1 else several}: {places}"]
 
 
 def _by_column(columns: Mapping[str, JsonValue]) -> dict[str, list[JsonValue]]:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from etude.cli.parsing.usage import UsageError
+from etude.cli.parsing.verb import UsageError
 from etude.cli.sleep.settings import Nights, find_nights
 from etude.cli.sleep.text import elsewhere, result
 from etude.cli.terminal import output

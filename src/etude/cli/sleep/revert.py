@@ -2,7 +2,7 @@
 
 import argparse
 
-from etude.cli.parsing.usage import UsageError
+from etude.cli.parsing.verb import UsageError
 from etude.cli.sleep.settings import find_nights
 from etude.cli.sleep.text import result
 from etude.sleep.adoption.revert import revert, revert_rule

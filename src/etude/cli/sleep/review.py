@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from etude.cli.parsing.usage import UsageError
+from etude.cli.parsing.verb import UsageError
 from etude.cli.sleep.settings import Nights, find_nights
 from etude.cli.sleep.text import elsewhere
 from etude.cli.terminal import output

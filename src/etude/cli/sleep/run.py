@@ -3,7 +3,7 @@
 import argparse
 from collections import Counter
 
-from etude.cli.parsing.usage import UsageError
+from etude.cli.parsing.verb import UsageError
 from etude.cli.sleep.settings import find_nights, read_config
 from etude.cli.sleep.text import PAUSED, counts, elsewhere, harvest_rows, most_rows, print_report, print_rows, result
 from etude.cli.sleep.unattended import patiently, tell_of

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from etude import own_process
-from etude.cli.parsing.usage import UsageError
+from etude.cli.parsing.verb import UsageError
 from etude.cli.sleep.settings import find_nights, read_config
 from etude.cli.sleep.text import PAUSED, elsewhere, result
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG

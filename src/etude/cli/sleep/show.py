@@ -4,11 +4,11 @@ import argparse
 import os
 from pathlib import Path
 
-from etude.cli.parsing.usage import UsageError
+from etude.cli.parsing.verb import UsageError
 from etude.cli.sleep.settings import WAITING, find_nights, settings_in
 from etude.cli.sleep.text import elsewhere, harvest_rows, print_report, print_rows, result
 from etude.cli.terminal import output
-from etude.cli.terminal.tables import text_lines
+from etude.cli.terminal.output import text_lines
 from etude.cli.trust import open_folder, trusted
 from etude.readable import counted
 from etude.sleep.adoption.proposal import read_proposal, readable

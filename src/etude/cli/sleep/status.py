@@ -5,7 +5,7 @@ import argparse
 from etude.cli.sleep.settings import find_nights
 from etude.cli.sleep.text import PAUSED, continues, counts, elsewhere
 from etude.cli.terminal import output
-from etude.cli.terminal.tables import text_lines
+from etude.cli.terminal.output import text_lines
 from etude.sleep.adoption.structure import plain
 from etude.sleep.adoption.transaction import PENDING
 from etude.sleep.report import read_report

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ from etude.cli.terminal.streams import results
 from etude.errors import EtudeError
 from etude.readable import SIMULATED, fitted, visible, visible_json
 
+Table = Sequence[Sequence[str]]
+"""The first row is the header."""
 LOUD = "yellow bold"
 _DIFF = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -94,3 +96,15 @@ def tell(error: EtudeError) -> None:
 def json_error(error: EtudeError) -> None:
     """The same for programs."""
     json_result({"error": error.message, "hint": error.hint, "exit_code": error.exit_code})
+
+
+def text_lines(table: Table) -> list[str]:
+    """Columns side by side, two spaces apart."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    rows = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in table)
+    return [row.rstrip() for row in rows]
+
+
+def shown(score: float | None) -> str:
+    """A score as a cell; `-` where it was not measured."""
+    return "-" if score is None else f"{score:.3f}"

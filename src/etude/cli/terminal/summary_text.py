@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from etude.cli.terminal import output
-from etude.cli.terminal.tables import text_lines
+from etude.cli.terminal.output import text_lines
 from etude.records.answer import Answer, Remark
 from etude.records.summary import Summary
 

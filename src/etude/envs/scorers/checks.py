@@ -13,6 +13,7 @@ from etude.envs.scorers.checks_operators import OPERATORS, Check, CheckSubject, 
 from etude.envs.scorers.rubric import Rubric, RubricOptions
 from etude.envs.scorers.text import Exact
 from etude.errors import BoundaryError, ConfigError, DataError
+from etude.readable import some
 from etude.records import Record, Score, Task, Trajectory, canonical
 from etude.timed_regex import Matcher
 
@@ -117,8 +118,7 @@ class Checks(AnswerScorer[ChecksOptions]):
         failed = [check for check in checks if not self._passes(check, seen)]
         hidden = _patterns(checks)
         notes = list(dict.fromkeys(shorten(self._feedback(check, seen, hidden), 150) for check in failed))
-        more = f"; and {len(notes) - _SHOWN} more" if len(notes) > _SHOWN else ""
-        note = f"{len(failed)} of {len(checks)} requirements not met: {'; '.join(notes[:_SHOWN])}{more}"
+        note = f"{len(failed)} of {len(checks)} requirements not met: {some(notes, _SHOWN, '; ')}"
         return graded(not failed, (len(checks) - len(failed)) / len(checks), note)
 
     def gold_answer(self, task: Task) -> str:

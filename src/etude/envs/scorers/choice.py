@@ -6,35 +6,33 @@ from unicodedata import normalize
 
 from etude.config import Section
 from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxes, expected, graded
-from etude.envs.scorers.choice_clauses import (
+from etude.envs.scorers.choice_words import (
     ALL_DENIED,
+    ALONE,
     ALSO,
+    AT_START,
+    CONCLUDES,
     DENIED_BEFORE,
     DENIED_BEHIND,
     EDGES,
+    FIRST_LINE,
     JOINED,
+    LABELLED,
+    LEFT_ASIDE,
+    LETTER,
+    NAMED,
     NOT_THIS,
     OPTION_DENIED_BEHIND,
     OR_BEFORE,
     OR_BEHIND,
     OR_LABEL,
+    SAYS_NOTHING,
+    STATED,
     SUPPOSED_BEFORE,
     SUPPOSED_BEHIND,
     SUPPOSED_TO,
     TAKEN_BACK,
     WORD,
-)
-from etude.envs.scorers.choice_labels import (
-    ALONE,
-    AT_START,
-    CONCLUDES,
-    FIRST_LINE,
-    LABELLED,
-    LEFT_ASIDE,
-    LETTER,
-    NAMED,
-    SAYS_NOTHING,
-    STATED,
 )
 from etude.envs.splits import fold, one_form
 from etude.errors import DataError

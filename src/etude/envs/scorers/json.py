@@ -13,6 +13,7 @@ from etude.envs.files import reject_constant
 from etude.envs.scorers.answer_scorer import AnswerScorer, expected, graded
 from etude.envs.splits import one_form
 from etude.errors import DataError
+from etude.readable import some
 from etude.records import Score, Task, canonical
 
 _FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*?)```", re.DOTALL)
@@ -73,8 +74,7 @@ class Json(AnswerScorer[JsonOptions]):
             wrong += [f"{_shown(path)} is not expected" for path in got if path not in want]
         extra = 0 if self.options.allow_extra else len(got.keys() - want.keys())
         total = len(want) + extra
-        more = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
-        note = f"{len(wrong)} of {total} fields wrong: {'; '.join(wrong[:_SHOWN])}{more}"
+        note = f"{len(wrong)} of {total} fields wrong: {some(wrong, _SHOWN, '; ')}"
         return graded(not wrong, (total - len(wrong)) / total, note)
 
     def gold_answer(self, task: Task) -> str:

@@ -11,9 +11,8 @@ from etude.errors import DataError
 from etude.intervals import mean_interval
 from etude.measure.evaluate import aevaluate_skill
 from etude.measure.triggers.catalogue import entries, shown
-from etude.measure.triggers.environment import LEXICAL, TriggerEnvironment
+from etude.measure.triggers.environment import LEXICAL, Request, TriggerEnvironment, skills_of
 from etude.measure.triggers.judge import SkillsAtHand
-from etude.measure.triggers.requests import Request, skills_of
 from etude.records import Attempt, Record, Skill
 from etude.records.summary import Interval
 from etude.workbench import Given, takes_given

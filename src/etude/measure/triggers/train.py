@@ -8,11 +8,9 @@ from etude.config import TrainConfig
 from etude.config.sections import AgentSection
 from etude.envs.splits import split_by_ratio
 from etude.errors import DataError, SkillError
-from etude.measure.triggers.catalogue import one_line
-from etude.measure.triggers.description import LONGEST, described
-from etude.measure.triggers.environment import TriggerEnvironment
+from etude.measure.triggers.catalogue import LONGEST, described, one_line
+from etude.measure.triggers.environment import Request, TriggerEnvironment
 from etude.measure.triggers.judge import SkillsAtHand
-from etude.measure.triggers.requests import Request
 from etude.readable import counted
 from etude.records import Skill, Split
 from etude.records.summary import Summary

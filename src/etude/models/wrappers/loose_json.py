@@ -1,10 +1,11 @@
-"""The one JSON object in what a model wrote."""
+"""The one JSON object in what a model wrote, in the form that was asked for where only one reading is possible."""
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from etude.models.wrappers.schema import Schema
 from etude.records.said import UNENDED, without_thoughts
 
 _DECODER = json.JSONDecoder(strict=False)
@@ -92,3 +93,96 @@ def _closing_brace(text: str, opening: int) -> int:
 def _without_lone_surrogates(found: dict[str, Any]) -> dict[str, Any]:
     """Half of a surrogate pair, which JSON can spell and UTF-8 cannot, becomes a question mark."""
     return json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+_ARGUMENTS = ("arguments", "parameters", "input", "args", "properties")
+"""Where a call of a tool that was written as text, or a schema, has what belongs into the form."""
+_OTHERS = re.compile(r"[^a-z0-9]")
+
+
+def fitted(found: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    """The object with a wrapper taken off (a call of a tool, a single key, one row without its list), with rows in
+    lists, and with keys and choices spelled as in `schema`, a result of `strict_schema`. What does not fit stays as
+    it is, for the type to refuse."""
+    made = _fit(found, schema)
+    for _ in range(3):  # as in {"tool_calls": [{"function": {"arguments": ...}}]}
+        inner = None if _known(made, schema) else _inside(made)
+        if inner is None:
+            break
+        made = _fit(inner, schema)
+    return made if _known(made, schema) else _row_of(made, schema)
+
+
+def _known(found: Mapping[str, Any], schema: Any) -> int:
+    return len(found.keys() & schema.get("properties", {}).keys())
+
+
+def _inside(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What the object wraps: the arguments of a call, else the value of its only key."""
+    for name in (*_ARGUMENTS, "function", "tool_calls"):
+        if name in found and (inner := _object(found[name])) is not None:
+            return inner
+    return _object(next(iter(found.values()))) if len(found) == 1 else None
+
+
+def _object(value: Any) -> Mapping[str, Any] | None:
+    """An object, as it is, as JSON text, or alone in a list."""
+    value = _decoded(value)
+    if isinstance(value, list) and len(cast(list[Any], value)) == 1:
+        value = cast(list[Any], value)[0]
+    return cast(Mapping[str, Any], value) if isinstance(value, dict) else None
+
+
+def _decoded(value: Any) -> Any:
+    """What a text is as JSON, if that is an object or a list."""
+    try:
+        found = json.loads(value, strict=False) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        return value
+    return cast(Any, found) if isinstance(found, dict | list) else value
+
+
+def _row_of(found: dict[str, Any], schema: Any) -> dict[str, Any]:
+    """A row that came without its list, where the form has one list of such rows."""
+    lists = {
+        name: node["items"]
+        for name, node in schema["properties"].items()
+        if node.get("type") == "array" and _known(_fit(found, node["items"]), node["items"]) > 1
+    }
+    return {name: [_fit(found, items)] for name, items in lists.items()} if len(lists) == 1 else found
+
+
+def _fit(value: Any, node: Any) -> Any:
+    kind, items = node.get("type"), node.get("items", {})
+    if len(node.get("anyOf", ())) == 1:
+        return _fit(value, node["anyOf"][0])
+    value = _decoded(value) if kind in ("array", "object") else value
+    if kind == "array" and isinstance(value, list):
+        return [_fit(item, items) for item in cast(list[Any], value) if item is not None]
+    if kind == "string" and isinstance(value, list) and all(isinstance(line, str) for line in cast(Any, value)):
+        return "\n".join(cast(list[str], value))
+    if kind == "array" and isinstance(value, Mapping) and items.get("type") == "object":
+        return [_fit(cast(Any, value), items)]
+    if kind == "object" and isinstance(value, Mapping):
+        return _with_keys(cast(Mapping[str, Any], value), node["properties"])
+    return _choice(value, node["enum"]) if isinstance(value, str) and "enum" in node else cast(Any, value)
+
+
+def _with_keys(found: Mapping[str, Any], properties: Mapping[str, Any]) -> dict[str, Any]:
+    """With the keys of the form in place of other spellings of them."""
+    spelled = {_plain(name): name for name in properties}
+    made: dict[str, Any] = {}
+    for key, value in found.items():
+        name = key if key in properties else spelled.get(_plain(key), key)
+        if name == key or name not in found:
+            made[name] = _fit(value, properties[name]) if name in properties else value
+    return made
+
+
+def _choice(value: str, choices: list[Any]) -> str:
+    spelled = {_plain(choice): choice for choice in choices if isinstance(choice, str)}
+    return value if value in choices else spelled.get(_plain(value), value)
+
+
+def _plain(text: str) -> str:
+    return _OTHERS.sub("", text.lower())

@@ -11,8 +11,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from etude.errors import RejectedRequest, UnusableReply
 from etude.models.provider_model import shorten
 from etude.models.wrappers.fitted import LONGEST_REASON
-from etude.models.wrappers.fitting import fitted
-from etude.models.wrappers.loose_json import find_object
+from etude.models.wrappers.loose_json import find_object, fitted
 from etude.models.wrappers.schema import Schema, is_shown, skeleton, strict_schema
 from etude.protocols import ChatModel, Journal, Wrapper
 from etude.records import ChatRequest, Message, Reply, ResponseSchema, TextPart, Tool, assistant, user

@@ -1,10 +1,9 @@
 """How what the optimizer proposes becomes a candidate: one class for each value of `update_mode`."""
 
 from etude.published.options import PaperOptions
-from etude.published.update_modes.patch import InPlace
+from etude.published.update_modes.patch import InPlace, UpdateMode
 from etude.published.update_modes.rewriting import FullRewrite, RewriteFromSuggestions
 from etude.published.update_modes.skill_aware import SkillAware
-from etude.published.update_modes.update_mode import UpdateMode
 
 __all__ = ["UpdateMode", "update_mode"]
 

@@ -1,15 +1,29 @@
-"""`patch`: edits in place. What cannot be anchored is asked about once, and otherwise missed."""
+"""What an update mode is, and `patch`: edits in place. What cannot be anchored is asked about once, else missed."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
 from etude.published.asking import ask_or_warn, edits_block
-from etude.published.update_modes.update_mode import UpdateMode
 from etude.records import AppliedEdit, Candidate, Edit, Skill
 from etude.skill import apply_edits
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.proposals import Forms, PatchReply
 from etude.stages.shared.render import skill_block
+
+
+class UpdateMode(ABC):
+    """Which form proposals have, and how a candidate is made of those that were selected."""
+
+    forms: ClassVar[Forms]
+    """What reflect and merge calls return."""
+    budgeted: ClassVar[bool] = True
+    """The edit budget applies: a step makes the best of its edits and leaves the others."""
+
+    @abstractmethod
+    async def apply(self, optimizer: Optimizer, skill: Skill, edits: Sequence[Edit]) -> Candidate:
+        """The candidate, with the fate of every edit. Front matter and protected regions are those of `skill`, but
+        for a region that the mode itself keeps."""
 
 
 class _Anchor(ReplyForm):

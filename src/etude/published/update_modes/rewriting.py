@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from etude.published.asking import ask_or_warn, edits_block
 from etude.published.update_modes.forms import DocumentReply, SuggestionsReply
-from etude.published.update_modes.update_mode import UpdateMode
+from etude.published.update_modes.patch import UpdateMode
 from etude.records import AppliedEdit, Candidate, Edit, Skill
 from etude.skill import Document
 from etude.stages.shared.optimizer import Optimizer, ReplyForm

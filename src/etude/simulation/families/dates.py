@@ -8,8 +8,7 @@ import random
 import re
 from dataclasses import dataclass
 
-from etude.simulation.families.family import Family, Faults, Solution
-from etude.simulation.families.tables import rules_of
+from etude.simulation.families.family import Family, Faults, Solution, rules_of
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),

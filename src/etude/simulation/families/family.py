@@ -2,11 +2,14 @@
 
 import random
 import re
+import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import combinations
+from pathlib import Path
+from typing import Any, cast
 
 from etude.simulation.rules import TeachableRule, Teaching
 from etude.simulation.text import same_answer, squeeze
@@ -153,3 +156,30 @@ def explanations(family: Family, text: str, answer: str) -> tuple[Faults, ...]:
         if fits:
             return fits
     return ()
+
+
+_FOLDER = Path(__file__).parent
+
+
+@cache
+def table(family: str, folder: Path = _FOLDER) -> dict[str, Any]:
+    """What stands in the file of a family."""
+    return tomllib.loads((folder / f"{family}.toml").read_text("utf-8"))
+
+
+def texts(family: str, name: str) -> tuple[str, ...]:
+    """A list of texts from the file of a family."""
+    return tuple(table(family)[name])
+
+
+@cache
+def rules_of(family: str, folder: Path = _FOLDER) -> tuple[TeachableRule, ...]:
+    """The rules of a family, in the order of its file."""
+    return tuple(_rule(f"{family}.{step}", fields) for step, fields in table(family, folder)["rules"].items())
+
+
+def _rule(id: str, fields: dict[str, Any]) -> TeachableRule:
+    values: dict[str, Any] = {
+        name: tuple(cast(list[str], value)) if isinstance(value, list) else value for name, value in fields.items()
+    }
+    return TeachableRule(id=id, **values)

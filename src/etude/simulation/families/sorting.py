@@ -7,8 +7,7 @@ either sorting by first letters only, or a capital letter, gives the same wrong 
 import random
 import re
 
-from etude.simulation.families.family import Family, Faults, Solution
-from etude.simulation.families.tables import rules_of, table
+from etude.simulation.families.family import Family, Faults, Solution, rules_of, table
 
 WORDS, MARKED_WORDS = (tuple(table("sorting")[name].split()) for name in ("words", "marked"))
 PREFIX_PAIRS = tuple((short, long) for short, long in map(str.split, table("sorting")["pairs"].split(",")))

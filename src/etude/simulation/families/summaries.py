@@ -6,8 +6,7 @@ As with briefs there is no single right answer: a summary is good when it names 
 import random
 import re
 
-from etude.simulation.families.family import Family, Faults, Solution
-from etude.simulation.families.tables import rules_of, table
+from etude.simulation.families.family import Family, Faults, Solution, rules_of, table
 
 (NAMES_FILE,) = RULES = rules_of("summaries")
 

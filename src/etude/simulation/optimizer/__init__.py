@@ -1,14 +1,11 @@
 """The simulated optimizer: it reads only what it is sent, really diagnoses, and is imperfect at set rates."""
 
 from etude.records import ChatRequest, Reply
-from etude.simulation.forms import WantedForm, reply_in_form, reply_with
-from etude.simulation.miner import mine, reword, sort_wishes, user_text
-from etude.simulation.optimizer import reflection, rewriting, routing
-from etude.simulation.optimizer.drafting import draft
-from etude.simulation.optimizer.patches import shown_edits
+from etude.simulation.miner import draft, mine, reword, sort_wishes, user_text
+from etude.simulation.optimizer import patches, reflection
 from etude.simulation.optimizer.profiles import Profile
 from etude.simulation.optimizer.reading import Prompt
-from etude.simulation.schemas import SYNONYMS
+from etude.simulation.schemas import SYNONYMS, WantedForm, reply_in_form, reply_with
 
 NOTHING_TO_DO = "I see no attempts, edits or form to work on."
 
@@ -43,15 +40,15 @@ def _values(form: WantedForm, request: ChatRequest, prompt: Prompt, profile: Pro
         return reflection.order(prompt)
     if _asks(form, "memory") and not _asks(form, "edits"):
         return reflection.meta_skill(prompt)
-    if not prompt.observations and shown_edits(prompt):
+    if not prompt.observations and patches.shown_edits(prompt):
         if _asks(form, "edits"):
             return reflection.merge(prompt, profile)
         if _asks(form, "skill"):
-            return rewriting.write(prompt, profile)
+            return patches.write(prompt, profile)
     if _asks(form, "reminders") and not prompt.observations:
-        return routing.consolidate(prompt)
+        return reflection.consolidate(prompt)
     values = reflection.reflect(prompt, profile)
-    return values | routing.route(prompt, profile) if _asks(form, "routes") else values
+    return values | reflection.route(prompt, profile) if _asks(form, "routes") else values
 
 
 def _asks(form: WantedForm, concept: str) -> bool:

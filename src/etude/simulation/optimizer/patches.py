@@ -1,4 +1,4 @@
-"""Reading edits that a prompt shows as JSON, and uniting them."""
+"""Edits that a prompt shows as JSON: read, united, and carried out."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from etude.simulation.optimizer.profiles import CHANGING, REMOVING, DraftEdit, P
 from etude.simulation.optimizer.reading import Prompt
 from etude.simulation.rules import TeachableRule, statements
 from etude.simulation.schemas import SYNONYMS
-from etude.simulation.text import squeeze, uniform
+from etude.simulation.text import learned_blocks, squeeze, uniform
 
 _LEDGER = re.compile(r"<(?P<tag>ledger|memory)\b[^>]*>.*?</(?P=tag)\b[^>]*>", re.DOTALL | re.IGNORECASE)
 
@@ -68,13 +68,13 @@ def unite(edits: Sequence[DraftEdit], profile: Profile) -> list[DraftEdit]:
     one stays; advice that says nothing is mostly dropped."""
     groups: dict[object, list[DraftEdit]] = {}
     for edit in edits:
-        groups.setdefault(_meaning(edit), []).append(edit)
+        groups.setdefault(_meaning_of(edit), []).append(edit)
     united = [_united(group) for group in groups.values()]
     kept = [edit for edit in united if not _outvoted(edit, united) and (edit.is_specific or _keeps(edit, profile))]
     return sorted(kept, key=lambda edit: -len(edit.cites))
 
 
-def _meaning(edit: DraftEdit) -> object:
+def _meaning_of(edit: DraftEdit) -> object:
     if edit.says:
         return edit.says
     target = edit.target if edit.op in (*CHANGING, *REMOVING) else ""
@@ -104,3 +104,67 @@ def rank(edits: Sequence[DraftEdit]) -> list[int]:
     numbered = [(edit.index if edit.index is not None else place, edit) for place, edit in enumerate(edits)]
     numbered.sort(key=lambda pair: (not pair[1].is_specific, -len(pair[1].cites), pair[0]))
     return list(dict.fromkeys(index for index, _ in numbered))
+
+
+_EMPTY_ITEM = re.compile(r"^[ \t]*[-*+][ \t]*\n", re.MULTILINE)
+
+
+def write(prompt: Prompt, profile: Profile) -> dict[str, object]:
+    """A whole document: what several documents come to, or the skill with all suggestions carried out."""
+    shown = shown_edits(prompt)
+    documents = [edit for edit in shown if edit.op == "rewrite"]
+    cites = list(dict.fromkeys(name for edit in shown for name in edit.cites))
+    if documents:
+        text = _combined(prompt.skill, [edit.content for edit in documents], prompt.rules)
+        return {"reasoning": f"Combined {len(documents)} documents.", "skill": text, "cites": cites}
+    text = rewritten(prompt.skill, unite(shown, profile))
+    return {"reasoning": f"Carried out {len(shown)} suggestions.", "skill": text, "cites": cites}
+
+
+def rewritten(skill: str, proposals: Sequence[DraftEdit]) -> str:
+    """The skill with the proposals carried out; what has no place goes to the end. Of a skill with a block of learned
+    rules nothing else changes."""
+    blocks = learned_blocks(skill)
+    if blocks:
+        start, end = blocks[-1]
+        inside = rewritten(skill[start:end], proposals)
+        return skill[:start] + (inside if inside.strip() else "") + skill[end:]
+    text = skill.rstrip("\n") + "\n"
+    for proposal in proposals:
+        if proposal.op in (*CHANGING, *REMOVING) and proposal.target and proposal.target in text:
+            content = "" if proposal.op in REMOVING else proposal.content
+            text = _EMPTY_ITEM.sub("", text.replace(proposal.target, content, 1))
+        elif proposal.op not in REMOVING and squeeze(proposal.content) not in squeeze(text):
+            text += f"{proposal.content}\n"
+    return text.strip("\n") + "\n"
+
+
+def _combined(skill: str, documents: Sequence[str], rules: Sequence[TeachableRule]) -> str:
+    """The lines that every document kept, and those that any of them added, each statement once. Of a skill with a
+    block of learned rules nothing else changes."""
+    blocks = learned_blocks(skill)
+    if blocks:
+        start, end = blocks[-1]
+        inside = _combined(skill[start:end], [_learned(document) for document in documents], rules)
+        return skill[:start] + (inside if inside.strip() else "") + skill[end:]
+    versions = [document.splitlines() for document in documents]
+    before = skill.splitlines()
+    kept = [line for line in before if not line.strip() or all(line in version for version in versions)]
+    said = {_meaning(line, rules) for line in kept}
+    for version in versions:
+        for line in version:
+            if line.strip() and line not in before and _meaning(line, rules) not in said:
+                said.add(_meaning(line, rules))
+                kept.append(line)
+    return "\n".join(kept).strip("\n") + "\n"
+
+
+def _learned(document: str) -> str:
+    """What a document has as learned rules: its block, or all of it where it is one."""
+    blocks = learned_blocks(document)
+    return document[blocks[-1][0] : blocks[-1][1]] if blocks else document
+
+
+def _meaning(line: str, rules: Sequence[TeachableRule]) -> object:
+    says = frozenset((one.rule, one.sign) for one in statements(line, rules))
+    return says or squeeze(line).casefold()

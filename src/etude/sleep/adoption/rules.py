@@ -14,8 +14,7 @@ from etude.records import Record, digest
 from etude.records.summary import ShipVerdict
 from etude.skill import Document
 from etude.skill.anchors import LIST_MARK
-from etude.skill.fences import Fences, closed
-from etude.skill.lines import lines_of
+from etude.skill.lines import Fences, closed, lines_of
 from etude.skill.markers import made_harmless, pretends
 from etude.sleep.tasks.mined import Quote
 

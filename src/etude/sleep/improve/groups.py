@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from etude.envs.scorers.answer_scorer import Judge
 from etude.errors import SkillError
-from etude.prompts.cuts import cut_middle
+from etude.readable import cut_middle
 from etude.records import Skill
 from etude.skill import token_count
 from etude.sleep.adoption.proposal import DocumentChange, opened

@@ -12,8 +12,7 @@ from typing import NamedTuple
 from etude.envs.splits import fold
 from etude.envs.wording import bare, same
 from etude.errors import UnusableReply
-from etude.prompts.cuts import cut_middle
-from etude.readable import counted
+from etude.readable import counted, cut_middle
 from etude.sleep.adoption.known_words import KnownWords
 from etude.sleep.adoption.rules import Rule, said
 from etude.sleep.live_documents import LiveDocument

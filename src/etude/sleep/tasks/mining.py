@@ -12,7 +12,7 @@ from etude.envs.scorers.checks import Check
 from etude.envs.scorers.checks_operators import OPERATORS, Op, as_check
 from etude.envs.splits import fold
 from etude.errors import UnusableReply, in_plain_words
-from etude.prompts.cuts import cut_middle
+from etude.readable import cut_middle
 from etude.records import Record
 from etude.sleep.tasks.mined import LONGEST_QUOTE, Feedback, MinedTask, Quote, SessionRef, Wish, merged, task_id
 from etude.sleep.tasks.overheard import in_own_words, overheard

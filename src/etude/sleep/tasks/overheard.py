@@ -9,7 +9,7 @@ from unicodedata import east_asian_width
 from etude.envs.likeness import likeness
 from etude.envs.splits import fold
 from etude.programs.transcripts.pasted import mails, own_words, pasted
-from etude.prompts.cuts import cut_middle
+from etude.readable import cut_middle
 from etude.sleep.tasks.mined import LONGEST_QUOTE, Quote, SessionRef
 from etude.sleep.transcripts.sessions import Session, Turn
 

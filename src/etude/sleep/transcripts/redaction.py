@@ -6,7 +6,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from etude.prompts.cuts import cut_middle
+from etude.readable import cut_middle
 from etude.redaction.redactor import Redactor
 from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
 

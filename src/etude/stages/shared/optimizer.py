@@ -10,7 +10,7 @@ from pydantic import model_validator
 
 from etude.errors import EtudeError, ModelError, OutageStop, RejectedRequest
 from etude.events import Event, Notice
-from etude.models.wrappers.fitting import fitted
+from etude.models.wrappers.loose_json import fitted
 from etude.models.wrappers.schema import strict_schema
 from etude.models.wrappers.structured import Structured
 from etude.prompts import Prompts

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Collection, Sequence
 
-from etude.prompts.cuts import cut_middle
+from etude.readable import cut_middle
 from etude.records import Attempt, LedgerEntry, Skill
 from etude.records.said import CUT_OFF
 from etude.skill import Document

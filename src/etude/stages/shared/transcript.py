@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from etude.prompts.cuts import cut_middle
+from etude.readable import cut_middle
 from etude.records import Attempt, File, Message, TextPart
 
 _LEAST = 200

@@ -12,7 +12,7 @@ from etude.envs.scorers.answer_scorer import ScoredEnvironment
 from etude.envs.sources import ReadEnvironment, Sources
 from etude.envs.splits import check_splits
 from etude.errors import ConfigError, DataError
-from etude.readable import counted
+from etude.readable import counted, some
 from etude.records import Task
 from etude.sandbox import Sandbox, find_sandbox
 from etude_annexes.foreign.harbor.image import in_its_image
@@ -108,18 +108,17 @@ class HarborEnvironment(ReadEnvironment, ScoredEnvironment):
         return in_its_image(folder, path, machine.engine)
 
     def _refused(self) -> DataError:
-        shown = "".join(f"\n  {error.message}" for error in self._unfit[:_SHOWN])
-        more = f"\n  ... and {len(self._unfit) - _SHOWN} more" if len(self._unfit) > _SHOWN else ""
+        shown = some([error.message for error in self._unfit], _SHOWN, "\n  ")
         share = f"{len(self._unfit)} of {len(self._unfit) + len(self._folders)} tasks cannot be used here"
         docker = sum(isinstance(error, NeedsImage) for error in self._unfit)
         answer = f"; Docker could run {docker} of them, but {self._machine.engine}" if docker else ""
         if self.config.skip_unfit:
             return DataError(
-                f"{self._where}: too few tasks are left to train on, as {share}:{shown}{more}",
+                f"{self._where}: too few tasks are left to train on, as {share}:\n  {shown}",
                 hint=f"correct them, or add others{answer}",
             )
         return DataError(
-            f"{self._where}: {share}:{shown}{more}",
+            f"{self._where}: {share}:\n  {shown}",
             hint=f"leave them out (env.skip_unfit: true), or correct them{answer}",
         )
 

@@ -10,6 +10,7 @@ from statistics import median
 from etude.cli.scaffold.forms import chat, choices, columns, evals, judged, promptfoo
 from etude.cli.scaffold.forms.made import MadeTasks
 from etude.cli.scaffold.table import NothingAsked, Table, as_text
+from etude.readable import some
 
 FORMS = (promptfoo, evals, judged, chat, choices, columns)
 """The first that fits is the form of a table; the last fits every one."""
@@ -57,7 +58,6 @@ def _filled(table: Table, columns: Sequence[str], left_out: list[str]) -> Table 
     rest, empty = table.filled(columns)
     if not empty or len(empty) * FEW_OTHERS > len(table.rows):
         return None
-    more = f" and {len(empty) - _SHOWN} more" if len(empty) > _SHOWN else ""
-    places = ", ".join(row.place for row in empty[:_SHOWN])
-    left_out.append(f"left out, with nothing in {' and '.join(map(repr, columns))}: {places}{more}")
+    places = some([row.place for row in empty], _SHOWN)
+    left_out.append(f"left out, with nothing in {' and '.join(map(repr, columns))}: {places}")
     return rest

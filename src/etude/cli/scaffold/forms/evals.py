@@ -13,7 +13,7 @@ from etude.cli.scaffold.forms.made import SAYS, MadeTasks, built, said, task
 from etude.cli.scaffold.table import Table, fold_name
 from etude.envs.files import Row
 from etude.errors import DataError
-from etude.measure.triggers.requests import Request
+from etude.measure.triggers.environment import Request
 
 _ASKED = (
     *("prompt", "question", "query", "input", "task", "request", "instruction", "instructions", "user_input"),

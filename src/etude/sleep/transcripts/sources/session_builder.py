@@ -8,7 +8,7 @@ from typing import Any
 
 from etude.programs.transcripts.listener import Listener
 from etude.programs.transcripts.values import as_json, moment, text
-from etude.prompts.cuts import cut_middle
+from etude.readable import cut_middle
 from etude.sleep.transcripts.sessions import Reading, Session, SessionRef, ToolUse, Turn
 from etude.sleep.transcripts.sources.lines import records
 
