@@ -240,9 +240,7 @@ def test_in_a_terminal_progress_is_drawn_live_and_the_result_stays(fresh_project
     master, slave = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
     environment.pop("NO_COLOR", None)
-    process = forked(
-        ["train", "demo/etude.yaml", *SMALL], environment, stdin=slave, stdout=slave, stderr=slave
-    )
+    process = forked(["train", "demo/etude.yaml", *SMALL], environment, stdin=slave, stdout=slave, stderr=slave)
     os.close(slave)
     text = _read_all(master, process)
     assert process.wait(timeout=DEADLINE) == 0
