@@ -68,8 +68,9 @@ def test_real_data_become_tasks_that_only_right_answers_solve(
     file: str, scorer: str, here: Path, capsys: Captured
 ) -> None:
     assert init(str(DATA / file), capsys=capsys)["scorer"] == scorer
-    only_right_answers_solve(made())
-    assert average(made(), ["A"] * len(tasks_of(made()))) <= 0.35
+    env = made()
+    only_right_answers_solve(env)
+    assert average(env, ["A"] * len(tasks_of(env))) <= 0.35
 
 
 def test_options_keep_their_order_unless_the_right_one_is_always_in_the_same_place(
