@@ -3,9 +3,8 @@
 import ast
 import re
 
-import pytest
-
 from etude.own_process import command, last_lines
+from rows import rows
 from source_trees import SOURCE, all_nodes
 
 ROOT = SOURCE.parent.parent
@@ -55,7 +54,7 @@ def test_pages_and_integrations_start_etude_by_its_name() -> None:
     assert [path.name for path in found] == ["sandbox.md"]  # it says why not
 
 
-@pytest.mark.parametrize(
+@rows(
     ("said", "shown"),
     [
         (b"", ""),

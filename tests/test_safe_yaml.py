@@ -11,7 +11,7 @@ from etude.config import load_config
 from etude.errors import ConfigError, SkillError
 from etude.safe_yaml import DEEPEST, MOST_CHARACTERS, load_yaml
 from etude.skill.document import Document
-from rows import few
+from rows import few, rows
 
 TENFOLD = ", ".join(["*{0}"] * 10)
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -61,7 +61,7 @@ def test_a_file_without_end_is_not_read_to_its_end() -> None:
         load_config(Path("/dev/zero"), environ={})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "value"),
     [
         ("", None),

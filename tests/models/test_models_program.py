@@ -18,6 +18,7 @@ from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema
 from etude.simulation.endpoint import running_endpoint
 from etude.testing import ChatModelContract
 from memory_doubles import FreeSpend
+from rows import rows
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
 PROGRAMS = ["claude-code", "codex"]
@@ -219,7 +220,7 @@ def test_conversations_and_schemas_are_reported_in_the_prompt() -> None:
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("model", "settings", "error"),
     [
         ("codecs", {}, "model 'agent:codecs' names no known agent program\nhint: did you mean 'codex'?"),

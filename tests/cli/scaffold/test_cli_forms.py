@@ -22,10 +22,13 @@ DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 def average(env: DatasetEnvironment, answers: Sequence[str]) -> float:
     """What these answers to all tasks score on average."""
     tasks = tasks_of(env)
-    scores = [
-        asyncio.run(env.score(task, Trajectory(answer=answer))) for task, answer in zip(tasks, answers, strict=True)
-    ]
-    return sum(score.hard for score in scores) / len(scores)
+
+    async def scored() -> list[float]:
+        pairs = zip(tasks, answers, strict=True)
+        return [(await env.score(task, Trajectory(answer=answer))).hard for task, answer in pairs]
+
+    scores = asyncio.run(scored())
+    return sum(scores) / len(scores)
 
 
 def only_right_answers_solve(env: DatasetEnvironment) -> None:

@@ -8,6 +8,7 @@ from etude.envs.scorers.regex import Regex, RegexOptions
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.records import Task, Trajectory
 from etude.testing.scorer import ScorerContract
+from rows import rows
 
 SLOW = r"(a+)+$"
 TRAP = "a" * 60 + "!"
@@ -23,7 +24,7 @@ def test_a_pattern_matches_the_answer_as_it_is_or_in_its_unicode_form() -> None:
     assert Regex().compare(task("cafe$"), "caf\u00e9").hard == 0
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pattern", "answer", "hard"),
     [
         ("^(?!.*\u200b)", "a\u200bb", 0),
