@@ -176,8 +176,10 @@ def test_the_programs_own_login_is_used_when_no_server_is_given(monkeypatch) -> 
         assert asyncio.run(make("claude-code/target").complete(QUESTION)).text
 
 
-@programs
-def test_a_program_that_is_not_logged_in_is_an_error_that_says_what_to_do(monkeypatch, tmp_path) -> None:
+def test_a_program_that_is_not_logged_in_is_not_started_and_the_error_says_what_to_do(monkeypatch, tmp_path) -> None:
+    (tmp_path / "codex").write_text(f"#!/bin/sh\ntouch {tmp_path}/started\necho 1.0\n")
+    (tmp_path / "codex").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("CODEX_API_KEY", raising=False)
     with pytest.raises(ConfigError) as caught:
@@ -186,6 +188,7 @@ def test_a_program_that_is_not_logged_in_is_an_error_that_says_what_to_do(monkey
         "agent program 'codex' is not logged in: there is no ~/.codex/auth.json or CODEX_API_KEY\n"
         "hint: log in with `codex`, or give it an address and a key"
     )
+    assert not (tmp_path / "started").exists()
 
 
 @programs
