@@ -3,12 +3,9 @@
 import io
 import os
 import pty
-import subprocess
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-ETUDE = Path(sys.executable).with_name("etude")
+from forked import forked
 
 
 class Terminal(io.StringIO):
@@ -21,7 +18,7 @@ class Terminal(io.StringIO):
 def at_a_terminal(words: Sequence[str], answers: Sequence[str]) -> str:
     """What is shown when these answers are typed."""
     master, slave = pty.openpty()
-    with subprocess.Popen([ETUDE, *words], stdin=slave, stdout=slave, stderr=slave) as process:
+    with forked(words, stdin=slave, stdout=slave, stderr=slave) as process:
         os.close(slave)
         os.write(master, "".join(f"{answer}\n" for answer in answers).encode())
         shown = b""

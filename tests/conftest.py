@@ -19,12 +19,15 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
-        if (
-            "hypothesis" in sys.modules
-        ):  # when it is imported, it asks who knows an object, and frozen ones are not told
+        if "hypothesis" in sys.modules:  # when it is imported, it asks who knows an object: frozen ones are not told
             gc.freeze()
         gc.set_threshold(50_000)  # of the time of a training it takes a tenth at each 700th object
         gc.enable()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests with the clients of providers come first, so that one worker imports those, which takes seconds."""
+    items.sort(key=lambda item: not {"anthropic", "openai"} & vars(item.getparent(pytest.Module).obj).keys())
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -255,7 +255,7 @@ async def test_what_a_person_says_of_answers_is_told_with_every_score_of_that_ju
     assert f"1 of {len(found.answers) - 3} answers" in capsys.readouterr().err, "what has a label is not asked again"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("pairs", "answers", "kappa"),
     [
         ("", (0, 0), None),

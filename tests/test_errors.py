@@ -8,6 +8,7 @@ import pytest
 from etude import errors
 from etude.cli.parsing.verb import UsageError
 from etude.errors import EtudeError, InputError, StopRun, did_you_mean, install_command
+from rows import rows
 from source_trees import all_nodes
 
 
@@ -26,7 +27,7 @@ def test_an_error_that_a_person_sees_says_what_to_do() -> None:
     assert without == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("allowed", "hint"),
     [
         (["epochs", "seed"], "did you mean 'epochs'?"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from etude.files import remove_leftovers, write_atomically
+from etude.files import private_folder, remove_leftovers, write_atomically
 
 
 @pytest.mark.parametrize("durable", [False, True])
@@ -33,3 +33,15 @@ def test_only_half_written_files_are_removed(tmp_path: Path) -> None:
     remove_leftovers(tmp_path)
     left = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file())
     assert left == [".etude-folder/kept", "a.txt"]
+
+
+def test_missing_folders_above_a_private_one_are_private_and_those_that_are_there_stay(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir(mode=0o755)
+    for _ in range(2):
+        private_folder(tmp_path / "a" / "b" / "c")
+    assert [path.stat().st_mode & 0o777 for path in sorted((tmp_path / "a").rglob("*"))] == [0o700, 0o700]
+    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o755
+    (tmp_path / "file").touch()
+    for place in ("file", "file/below"):
+        with pytest.raises(OSError):
+            private_folder(tmp_path / place)

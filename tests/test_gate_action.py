@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -19,6 +19,7 @@ from docs_pages import DOCS, ROOT, blocks
 from etude.cli.demo import make_project
 from etude.cli.main import main
 from etude.simulation import SEED_SKILL, make_tasks
+from forked import as_copy
 from pull_request_host import Host, open_host
 from rows import few, rows
 
@@ -158,7 +159,14 @@ def gate() -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    module.subprocess = SimpleNamespace(**{**vars(subprocess), "run": _run})  # type: ignore[attr-defined]
     return module
+
+
+def _run(words: list[str], **more: Any) -> "subprocess.CompletedProcess[Any]":
+    """As `subprocess.run`; `etude` is a copy of this process. The action below starts it as a runner does."""
+    copy = as_copy(lambda: main(words[1:]), more["env"]) if words[0] == "etude" else {}
+    return subprocess.run(words, **more, **copy)
 
 
 Captured = pytest.CaptureFixture[str]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from etude.intervals import difference_interval, mean_interval, t_interval, tasks_needed
+from rows import rows
 
 T_21 = 2.080
 """97.5% quantile of Student's t with 21 degrees of freedom, as printed in tables."""
@@ -59,7 +60,7 @@ def test_a_few_small_gains_do_not_hide_that_a_rare_loss_is_possible() -> None:
     assert difference_interval([0.5] * 200, [0.55] * 200).low > 0
 
 
-@pytest.mark.parametrize("values", [[0.0], [1.0], [0.5], [0.0, 1.0]])
+@rows("values", [[0.0], [1.0], [0.5], [0.0, 1.0]])
 def test_scores_and_differences_stay_in_their_range(values: list[float]) -> None:
     interval = mean_interval(values)
     assert 0 <= interval.low <= interval.mean <= interval.high <= 1
@@ -78,7 +79,7 @@ def test_a_difference_needs_as_many_of_both() -> None:
 
 
 # 97.5% quantiles of Student's t as printed in tables.
-@pytest.mark.parametrize(
+@rows(
     ("freedom", "quantile"),
     [
         (1, 12.706),

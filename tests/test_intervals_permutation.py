@@ -22,7 +22,7 @@ def counted(tasks: Sequence[Arms]) -> float:
     return sum(reached) / len(reached)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("tasks", "p"),
     [
         ([Arms((0, 0, 0), (1, 1, 1))], 1 / 20),
@@ -64,7 +64,7 @@ def test_without_a_difference_p_is_at_most_alpha_as_seldom_as_that(count: int, s
     assert low <= 0.05 * rounds + 3 * math.sqrt(0.05 * 0.95 * rounds)
 
 
-@pytest.mark.parametrize(("count", "trials"), [(14, 3), (8, 10), (30, 10)])
+@rows(("count", "trials"), [(14, 3), (8, 10), (30, 10)])
 def test_many_trials_with_scores_of_any_size_are_no_matter_either(count: int, trials: int) -> None:
     dice = random.Random(count)
     plain = [Arms(*([dice.random() for _ in range(trials)] for _ in range(2))) for _ in range(count)]

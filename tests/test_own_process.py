@@ -3,9 +3,8 @@
 import ast
 import re
 
-import pytest
-
-from etude.own_process import command, last_lines
+from etude.own_process import command, how_ended, last_lines
+from rows import rows
 from source_trees import SOURCE, all_nodes
 
 ROOT = SOURCE.parent.parent
@@ -55,7 +54,7 @@ def test_pages_and_integrations_start_etude_by_its_name() -> None:
     assert [path.name for path in found] == ["sandbox.md"]  # it says why not
 
 
-@pytest.mark.parametrize(
+@rows(
     ("said", "shown"),
     [
         (b"", ""),
@@ -67,3 +66,7 @@ def test_pages_and_integrations_start_etude_by_its_name() -> None:
 )
 def test_what_a_process_said_last_is_one_line(said: bytes, shown: str) -> None:
     assert last_lines(said) == shown
+
+
+def test_how_a_process_ended_is_its_code_or_its_signal_which_may_have_no_name() -> None:
+    assert [how_ended(3, None), how_ended(None, 6), how_ended(None, 40)] == ["exit code 3", "SIGABRT", "signal 40"]

@@ -40,7 +40,7 @@ def test_an_unknown_name_is_refused() -> None:
     )
 
 
-@pytest.mark.parametrize("path", ["no.such.module:Class", "etude.records:NoSuchClass", ":Class"])
+@rows("path", ["no.such.module:Class", "etude.records:NoSuchClass", ":Class"])
 def test_a_path_that_cannot_be_imported_is_refused(path: str) -> None:
     with pytest.raises(ConfigError, match="cannot be loaded from") as caught:
         find("agents", path)
@@ -82,9 +82,7 @@ def make_model(name: str, settings: object) -> None: ...
 def make_nothing() -> None: ...
 
 
-@pytest.mark.parametrize(
-    ("family", "name"), [("environments", "Made"), ("scorers", "Made"), ("models", "make_model")]
-)
+@rows(("family", "name"), [("environments", "Made"), ("scorers", "Made"), ("models", "make_model")])
 def test_what_has_all_that_its_family_needs_is_found(family, name: str) -> None:
     assert find(family, f"{__name__}:{name}").__name__ == name
 

@@ -9,9 +9,9 @@ import yaml
 
 from etude.config import load_config
 from etude.errors import ConfigError, SkillError
-from etude.safe_yaml import DEEPEST, MOST_CHARACTERS, load_yaml
+from etude.safe_yaml import DEEPEST, MOST_CHARACTERS, dump_yaml, load_yaml
 from etude.skill.document import Document
-from rows import few
+from rows import few, rows
 
 TENFOLD = ", ".join(["*{0}"] * 10)
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -61,7 +61,7 @@ def test_a_file_without_end_is_not_read_to_its_end() -> None:
         load_config(Path("/dev/zero"), environ={})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "value"),
     [
         ("", None),
@@ -75,3 +75,10 @@ def test_a_file_without_end_is_not_read_to_its_end() -> None:
 )  # fmt: skip
 def test_what_is_within_the_limits_is_read_as_by_any_other_reader(text: str, value: object) -> None:
     assert load_yaml(text) == value == yaml.safe_load(text)
+
+
+def test_data_come_back_and_are_written_as_people_read_them() -> None:
+    data = {"z": ["yes", "1", "", "é", "a\nb"], "a": {"n": [1, 1e-7, None, True]}, "e": []}
+    for text in ("plain", "\U0001f600", "\ud800"):
+        assert load_yaml(dump_yaml({**data, "t": text})) == {**data, "t": text}
+    assert dump_yaml({"b": "é \U0001f600", "a": 1}) == "b: é \U0001f600\na: 1\n"

@@ -1,7 +1,5 @@
 """What a model said: without thoughts, and the answer in it."""
 
-import pytest
-
 from etude.records import Reply, ToolCall
 from etude.records.said import SERVER, last_answer, said_in, without_thoughts
 from rows import rows
@@ -97,7 +95,7 @@ def test_a_thought_in_any_spelling_is_taken_off(thought: str, answer: str):
     assert without_thoughts(f"{thought}{answer}\n") == answer
 
 
-@pytest.mark.parametrize(
+@rows(
     "tail",
     [
         *("<|end_of_solution|>", "<|END_RESPONSE|>", "<|return|>", "[END FINAL RESPONSE]", "<|im_end|>", "</s>"),
@@ -151,7 +149,7 @@ def test_a_mark_within_an_answer_is_text(text: str):
     assert without_thoughts(text) == text
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "<think>It rains",
@@ -170,7 +168,7 @@ def test_a_thought_that_never_ends_is_no_answer(text: str):
     assert said_in(Reply(text=text, finish="length"), 512) == ("", f"{CUT}, within its thoughts", "cut off")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("reply", "problem"),
     [
         (Reply(text=" \n"), "the reply was empty"),
@@ -242,7 +240,7 @@ def test_the_last_pair_of_tags_has_the_answer(text: str, answer: str):
     assert last_answer(text, cut=False) == last_answer(text, cut=True) == answer
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "Work.\n<answer>7",
@@ -258,7 +256,7 @@ def test_an_answer_without_an_end_is_read_to_the_end_of_the_reply_unless_that_wa
     assert last_answer(text, cut=True) is None
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "<",

@@ -41,6 +41,7 @@ class World:
         settings = {
             "run": {"folder": str(self.folder), "name": "small"},
             "train": {"epochs": 1},
+            "test": {"no_skill": False},
             "limits": {"concurrency": 1},
         }
         return make_config({**settings, **more})

@@ -21,7 +21,7 @@ from etude.searches.hand_out import validated
 from etude.simulation import make_tasks, true_score
 from etude.simulation.world import best_skill
 from etude.view.shelf import Shelf
-from rows import few
+from rows import few, rows
 
 TASKS = make_tasks("sorting", 130, seed=3)
 TARGETS = [{"model": "simulated:target", "name": "plain"}, {"model": "simulated:target-contrary"}]
@@ -117,7 +117,7 @@ def test_workers_attempt_the_tasks_of_several_targets_as_this_process_does(tmp_p
     assert runs[0].cost.target_calls == runs[1].cost.target_calls
 
 
-@pytest.mark.parametrize(
+@rows(
     ("data", "message"),
     [
         ({"targets": TARGETS[:1]}, "targets has one entry"),

@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-import yaml
-
 from etude.agents.targets import check_files, one_of
 from etude.attempt_parts import (
     AbsentModel,
@@ -46,6 +44,7 @@ from etude.records.summary import Doubt
 from etude.records.tasks import for_each_target
 from etude.redaction import Redactor, check_keys
 from etude.registry import find
+from etude.safe_yaml import dump_yaml
 from etude.searches import Policy, policy_of
 from etude.secret_values import Secrets
 from etude.skill import Document, load_skill
@@ -175,7 +174,7 @@ async def open_workbench(
             known = _identity(config, parts, env, agent, tasks)
             folder.journal.claim_identity(known, lambda: (known_settings(folder.path), settings))
             folder.keep_initial(parts.skill)
-            folder.write_text("config.yaml", yaml.safe_dump(settings, sort_keys=False, allow_unicode=True))
+            folder.write_text("config.yaml", dump_yaml(settings))
         judged, prices = models.get("judge"), {name: model.price for name, model in targets.items()}
         run = (config.limits, emit, switch.check, _bill(prices), lambda: judged is not None and judged.simulated)
         recipe = partial(recipe_of, config, parts.prompts, models, judge.model, (agent, env), emit)

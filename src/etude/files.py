@@ -34,8 +34,11 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o600, durable: boo
 
 def private_folder(folder: Path) -> None:
     """Make a folder, and those above it that are missing, for their owner only; close one that is there."""
-    for place in (*reversed([above for above in folder.parents if not above.exists()]), folder):
-        place.mkdir(mode=0o700, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except FileNotFoundError:
+        private_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
     folder.chmod(0o700)
 
 

@@ -1,6 +1,8 @@
 """YAML from anywhere: what is too large, too deep or multiplied by aliases is an error before it costs anything."""
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -54,6 +56,17 @@ class _Loader(yaml.SafeLoader):
 
 IsText = Callable[[tuple[str, ...]], bool]
 """Whether the value under these keys is text, whatever it looks like."""
+
+
+def dump_yaml(value: Any) -> str:
+    """Data as YAML, keys in their order; by the library in C where it is there, which is ten times as fast. It writes
+    emoji by their numbers, and cannot write half of a surrogate pair, which a path may have."""
+    form = partial(yaml.dump, value, sort_keys=False, allow_unicode=True)
+    with suppress(UnicodeEncodeError):
+        text = str(form(Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper)))
+        if "\\U" not in text:
+            return text
+    return form(Dumper=yaml.SafeDumper)
 
 
 def load_yaml(text: str, is_text: IsText = lambda keys: False) -> Any:

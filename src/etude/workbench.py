@@ -1,5 +1,6 @@
 """What a run works with: its settings, its models, its folder, what is known already."""
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,7 +52,7 @@ class StopSwitch:
 
     def check(self) -> None:
         """Raise Interrupted once asked, and BudgetStop once the minutes are over."""
-        if self.requested or (self._file is not None and self._file.exists()):
+        if self.requested or (self._file is not None and os.path.exists(self._file)):
             raise Interrupted("interrupted", hint="run the same command again to resume")
         check_minutes(self._minutes, time.monotonic() - self._since)
 

@@ -13,6 +13,7 @@ from etude.protocols import ChatModel
 from etude.records import File, Place, Reply, Skill, Task, ToolCall, user
 from etude.testing.agent import AgentContract
 from etude.testing.doubles import Line, ScriptedModel
+from rows import rows
 
 CUT = "the reply was cut off at the token limit (target.max_output_tokens = 4096)"
 CALL = ToolCall(id="1", name="search", arguments="{}")
@@ -106,7 +107,7 @@ async def test_a_reply_that_was_cut_off_counts_as_it_stands_where_the_prompt_ask
     assert (trajectory.answer, trajectory.failure, trajectory.ended) == ("It is 7, and", "", "cut off")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("options", "message"),
     [
         ({"answer_patern": "(.)"}, "agent: unknown key 'answer_patern'\nhint: did you mean 'answer_pattern'?"),

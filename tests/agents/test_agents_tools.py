@@ -27,6 +27,7 @@ from etude.sandbox import Limits, find_sandbox
 from etude.sandbox.sandbox import Unsafe
 from etude.testing.agent import AgentContract
 from etude.testing.doubles import Line, ScriptedModel
+from rows import rows
 
 TASK = Task(id="t", input="Write 7 to answer.txt.", files={"given.txt": File(data=b"three and four\n")})
 NO_SKILL = Skill(text="")
@@ -242,7 +243,7 @@ def test_a_model_that_takes_no_tools_is_refused_where_there_are_some() -> None:
     make(model, ToolsOptions(tools=()))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("options", "message"),
     [
         ({"max_step": 3}, "agent: unknown key 'max_step'\nhint: did you mean 'max_steps'?"),

@@ -5,23 +5,43 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
+import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from small_night import Small
 
 from etude.cli.main import main
+from etude.cli.mcp import tools
 from etude.cli.mcp.tools import Cap, VerbRunner
 from etude.config import RunSection
 from etude.store import RunFolder
+from forked import as_copy
 from later import mcp
 from rows import few
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("mcp") is None, reason="mcp is not installed")
 TOOLS = {"plan", "train", "status", "show", "blame", "diff", "compare", "night_status", "night_explain", "night_diff"}
 SMALL = ("epochs: 2", "epochs: 1")
+
+
+@pytest.fixture
+def copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The verbs that the tools start are copies of this process."""
+    start, popen = asyncio.create_subprocess_exec, subprocess.Popen
+
+    def copy(words: Sequence[str]) -> dict[str, Any]:
+        return as_copy(lambda: main(words[words.index("etude") + 1 :]))
+
+    monkeypatch.setattr(
+        asyncio, "create_subprocess_exec", lambda *words, **more: start(*words, **copy(words), **more)
+    )
+    monkeypatch.setattr(tools, "subprocess", SimpleNamespace(**vars(subprocess)))
+    monkeypatch.setattr(tools.subprocess, "Popen", lambda words, **more: popen(words, **copy(words), **more))
 
 
 async def ask(client: mcp.Client, tool: str, **given: Any) -> Any:
@@ -40,13 +60,18 @@ async def until_ended(client: mcp.Client) -> dict[str, Any]:
     raise AssertionError("the training does not end")
 
 
-async def test_an_agent_plans_trains_and_explains_within_the_cap(fresh_project: Path) -> None:
+async def test_a_client_that_starts_the_command_finds_the_tools(here: Path) -> None:
+    words = ["-m", "etude", "mcp", "--calls", "5000"]
+    async with mcp.Client(mcp.StdioServerParameters(command=sys.executable, args=words)) as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS
+        assert (await ask(client, "status"))["left"] == {"calls": 5000}
+
+
+async def test_an_agent_trains_and_explains_within_the_cap(fresh_project: Path, copies: None) -> None:
     settings = fresh_project / "etude.yaml"
     settings.write_text(settings.read_text().replace(*SMALL).replace("env:\n", "env:\n  limit: 12\n"))
     config = str(settings)
-    words = ["-m", "etude", "mcp", "--calls", "5000", "--tokens", "5000000"]
-    async with mcp.Client(mcp.StdioServerParameters(command=sys.executable, args=words)) as client:
-        assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS
+    async with desk(calls=5000, tokens=5000000) as client:
         assert (await ask(client, "plan", config=config))["forecast"]["attempts"]
         begun = await ask(client, "train", name="first", config=config)
         assert begun["limits"] == {"limits.calls": 5000, "limits.tokens": 5000000}
@@ -64,17 +89,17 @@ async def test_an_agent_plans_trains_and_explains_within_the_cap(fresh_project: 
         assert "begins with a dash" in await ask(client, "show", run="--cost")
 
 
-async def test_a_run_that_another_server_trains_is_refused(fresh_project: Path) -> None:
+async def test_a_run_that_another_server_trains_is_refused(fresh_project: Path, copies: None) -> None:
     with RunFolder.open(RunSection(folder=str(fresh_project / "runs"), name="first")):
         async with desk(calls=10) as client:
             said = await ask(client, "train", name="first", config=str(fresh_project / "etude.yaml"))
             assert "is in use by another process" in said
 
 
-def desk(*, calls: int | None = None) -> mcp.Client:
+def desk(**cap: int) -> mcp.Client:
     from etude.cli.mcp.server import server_of
 
-    return mcp.Client(server_of(VerbRunner(Cap(calls=calls))))
+    return mcp.Client(server_of(VerbRunner(Cap(**cap))))
 
 
 async def test_nothing_that_costs_money_starts_without_a_cap(fresh_project: Path) -> None:
@@ -86,7 +111,7 @@ async def test_nothing_that_costs_money_starts_without_a_cap(fresh_project: Path
     assert not (fresh_project / "runs").exists()
 
 
-async def test_a_cap_holds_over_trainings_and_settings_cannot_raise_it(fresh_project: Path) -> None:
+async def test_a_cap_holds_over_trainings_and_settings_cannot_raise_it(fresh_project: Path, copies: None) -> None:
     settings = fresh_project / "etude.yaml"
     settings.write_text(settings.read_text() + "\nlimits: {calls: 100000}\n")
     async with desk(calls=40) as client:
@@ -100,7 +125,7 @@ async def test_a_cap_holds_over_trainings_and_settings_cannot_raise_it(fresh_pro
             assert "the cap of 40 calls is used up" in await ask(client, "train", name=name, config=str(settings))
 
 
-async def test_a_night_is_explained_and_nothing_of_it_is_adopted(one: Small) -> None:
+async def test_a_night_is_explained_and_nothing_of_it_is_adopted(one: Small, copies: None) -> None:
     async with desk() as client:
         (rule,) = (await ask(client, "night_explain"))["rules"]
         assert rule["state"] == "waits"
@@ -109,7 +134,7 @@ async def test_a_night_is_explained_and_nothing_of_it_is_adopted(one: Small) -> 
     assert not one.skill.exists()
 
 
-async def test_what_is_wrong_is_told_with_its_hint(here: Path) -> None:
+async def test_what_is_wrong_is_told_with_its_hint(here: Path, copies: None) -> None:
     async with desk(calls=10) as client:
         assert "'etude.yaml' does not exist" in await ask(client, "train", name="first")
         assert "hint: " in await ask(client, "plan")
@@ -128,7 +153,7 @@ async def test_code_in_the_current_folder_is_not_run(name: str, fresh_project: P
     attack = Path(name)
     attack.parent.mkdir(exist_ok=True)
     attack.write_text("open('attacked', 'w').close()\nraise SystemExit(0)\n")
-    async with desk(calls=10) as client:
+    async with desk(calls=1) as client:
         await ask(client, "status")
         await ask(client, "train", name="first", config=str(fresh_project / "etude.yaml"))
         await until_ended(client)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from etude.cli.main import main
+from forked import as_copy
 from rows import few
 from trusting import trust
 
@@ -68,8 +70,8 @@ def test_what_own_code_prints_stays_out_of_a_result_that_programs_read(
     (tmp_path / "loud_tasks.py").write_text(LOUD)
     (tmp_path / "etude.yaml").write_text("env: {name: 'loud_tasks:Loud'}\ntrain: {epochs: 1}\n")
     trust(folder=tmp_path)
-    script = Path(sys.executable).with_name("etude")
-    done = subprocess.run([script, *words], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    work = as_copy(lambda: main(words))
+    done = subprocess.run([sys.executable], cwd=tmp_path, capture_output=True, text=True, timeout=120, **work)
     assert read(done.stdout), done.stdout
     for printed in ("printed", "bytes", "from a program"):
         assert f"{printed}\n" in done.stderr

@@ -8,7 +8,12 @@ from etude.measure.seeds import SeedReport
 
 Captured = pytest.CaptureFixture[str]
 CONFIG = "demo/etude.yaml"
-QUICK = ["--train.epochs", "1", "--reflect.mode", "deep", "--env.limit={train: 8, val: 6, test: 6}"]
+QUICK = [
+    "--train.epochs=1",
+    "--reflect.mode=deep",
+    "--env.limit={train: 8, val: 6, test: 6}",
+    "--test.no_skill=false",
+]
 
 
 def test_each_seed_is_a_row_and_mean_deviation_and_interval_follow(fresh_project: Path, capsys: Captured) -> None:

@@ -7,11 +7,12 @@ import pytest
 from etude.cli.main import main
 from etude.cli.simulate import read_faults
 from etude.errors import InputError
+from rows import rows
 
 Captured = pytest.CaptureFixture[str]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "error", "hint"),
     [
         ("drop", "--fault 'drop' has no rate", "as in --fault rate_limit=0.1"),

@@ -25,6 +25,7 @@ from etude.config import make_config
 from etude.envs.command import CommandConfig
 from etude.registry import BUILT_IN
 from etude_annexes.spreadsheet.environment import SpreadsheetConfig
+from forked import forked
 from rows import few
 from trusting import trust
 
@@ -460,7 +461,7 @@ def test_at_a_terminal_the_user_is_asked_once(
 ) -> None:
     stranger.settle({"env": {"name": "canary:Env", "note": "\x1b[2J\nenv.name: nothing"}})
     master, slave = pty.openpty()
-    with subprocess.Popen([ETUDE, "plan"], cwd=stranger.folder, stdin=slave, stdout=slave, stderr=slave) as process:
+    with forked(["plan"], stdin=slave, stdout=slave, stderr=slave) as process:
         os.close(slave)
         shown = b""
         while b"[y/N]" not in shown:
@@ -480,8 +481,7 @@ def test_a_night_has_the_trust_that_was_given_when_it_was_set_up(
     assert "sleep.sources: import 'canary:Source'" in refused("sleep", "run")
     trust("sleep.yaml")
     command = json.loads(said("sleep", "schedule", "--print", "--json"))["command"]
-    done = subprocess.run(command, cwd=stranger.folder, capture_output=True, text=True, check=False)
-    assert "nothing was imported" not in done.stderr
+    assert "nothing was imported" not in said(*command[command.index("sleep") :])
 
 
 @pytest.mark.parametrize("thing", few(["program", "python"], "program"))

@@ -2,25 +2,25 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 
 import pytest
 
 from etude.cli.main import main
+from forked import forked
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"
 
 
 def test_the_page_is_served_until_it_is_interrupted_by_the_link_that_is_kept(demo_project: Path) -> None:
-    command = [sys.executable, "-m", "etude", "view", RUN, "--no-open", "--json", "--port", "0"]
+    words = ["view", RUN, "--no-open", "--json", "--port", "0"]
     environ = {**os.environ, "XDG_STATE_HOME": str(Path("state").absolute())}
     kept = Path("state/etude/view-token")
     kept.parent.mkdir(parents=True)
     kept.write_text("t" * 32)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as server:
+    with forked(words, environ, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
             told = "".join(iter(server.stdout.readline, "}\n")) + "}"

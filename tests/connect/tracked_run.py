@@ -16,6 +16,7 @@ def train(folder: Path, *sinks: Any, text: str = SEED_SKILL, **config: Any) -> S
     settings = {
         "search": {"policy": "paper", "batch_size": 5},
         "train": {"epochs": 1},
+        "test": {"no_skill": False},
         "run": {"folder": str(folder), "name": "run"},
     }
     skill = Skill(name="everyday-tasks", text=text)

@@ -5,8 +5,6 @@ import asyncio
 import json
 import os
 import sys
-import urllib.error
-import urllib.request
 from typing import Any
 
 SETTINGS: dict[str, Any] = json.loads(sys.argv[1])
@@ -18,6 +16,8 @@ COLOURS = ("red", "green", "blue", "white", "black", "grey")
 
 
 def ask(order: dict[str, Any]) -> str:
+    import urllib.request  # takes longer than all else here, and most orders ask nobody
+
     system = [{"role": "system", "content": order["text"]}] if order["text"] else []
     body = {"model": order["model"], "messages": [*system, {"role": "user", "content": order["task"]}]}
     request = urllib.request.Request(

@@ -7,6 +7,7 @@ from etude.envs.dataset import DatasetEnvironment
 from etude.errors import ConfigError
 from etude.records import SPLITS, Task, Trajectory
 from etude.testing.environment import EnvironmentContract
+from rows import rows
 
 
 def lines(path: Path, count: int, start: int = 0) -> str:
@@ -55,7 +56,7 @@ def test_warnings_are_kept_for_the_caller(tmp_path: Path) -> None:
     assert warning.startswith("the same input occurs more than once within a split")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("options", "message"),
     [
         ({}, "env: 'path' is missing"),

@@ -11,6 +11,7 @@ from envs_images import data_url, png, write_png
 
 from etude.envs.dataset import DatasetEnvironment
 from etude.errors import ConfigError, DataError, install_command
+from rows import rows
 
 
 @dataclass
@@ -155,7 +156,7 @@ def test_a_broken_picture_is_named_by_its_row() -> None:
         DatasetEnvironment(HUB | {"scorer": "exact", "fields": {"images": "page"}}, library=fake)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("options", "message"),
     [
         ({"hub": "no/such"}, "hub dataset 'no/such', split 'train', cannot be loaded: FileNotFoundError"),
@@ -172,7 +173,7 @@ def test_what_the_hub_does_not_have_is_named(options: dict[str, Any], message: s
     assert message in caught.value.message
 
 
-@pytest.mark.parametrize(
+@rows(
     ("options", "message"),
     [
         ({"path": "a.csv"}, "env: 'hub' and 'path' exclude each other"),

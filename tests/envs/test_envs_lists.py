@@ -4,6 +4,7 @@ from etude.envs.lists import ListEnvironment
 from etude.errors import DataError
 from etude.records import Task, Trajectory
 from etude.testing.environment import EnvironmentContract
+from rows import rows
 
 TRAIN = [Task(id="t1", input="2 + 2", gold="4"), {"question": "30 + 3", "answer": "33", "level": 1}]
 VAL = [("apples and 5", "5")]
@@ -31,7 +32,7 @@ def test_the_data_of_a_task_like_mapping_stays_data() -> None:
     assert env.tasks("train") == (Task(id="a", input="x", gold=1, data={"k": 2}),)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("item", "message"),
     [
         (5, r"train\[0\]: 5 is not a task"),

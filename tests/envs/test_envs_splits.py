@@ -9,6 +9,7 @@ from etude.envs import splits
 from etude.envs.splits import check_splits, split_by_ratio
 from etude.errors import ConfigError, DataError
 from etude.records import SPLITS, Task
+from rows import rows
 
 
 def task(name: str, text: str | None = None, **fields: str) -> Task:
@@ -37,7 +38,7 @@ def test_the_same_input_in_two_splits_is_refused_whatever_its_case_and_spaces() 
     assert "in two splits: train (t.csv) 'a' = val 'b'" in caught.value.message
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [("the caf\u00e9 at 5", "the cafe\u0301 at 5"), ("a b", "a\u00a0b\u200b"), ("coop", "co\u00adop")],
 )
@@ -82,7 +83,7 @@ def test_near_duplicates_across_splits_are_a_warning_whatever_the_order_of_words
     assert said.endswith(": move one of each pair into the split of the other")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("files", "group", "cure"),
     [
         (("a", "a", "a"), "", "add a column 'group' to the data, with one value for tasks that belong together"),
@@ -155,9 +156,7 @@ def test_a_share_of_zero_leaves_the_test_split_empty() -> None:
     assert split_by_ratio([task(str(n)) for n in range(9)], (2, 1, 0))["test"] == ()
 
 
-@pytest.mark.parametrize(
-    "ratio", [(0, 1, 7), (1, 0, 1), (1, 1, -1), (1, 1), (1, float("nan"), 1), (1, float("inf"), 1)]
-)
+@rows("ratio", [(0, 1, 7), (1, 0, 1), (1, 1, -1), (1, 1), (1, float("nan"), 1), (1, float("inf"), 1)])
 def test_a_ratio_that_cannot_be_used_is_named(ratio: tuple[float, ...]) -> None:
     with pytest.raises(ConfigError, match=r"ratio = .*expected three numbers"):
         split_by_ratio([task("a")], ratio)

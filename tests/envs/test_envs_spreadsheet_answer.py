@@ -19,7 +19,7 @@ def ranges(position: str, sheets: str = "", first: str = "First") -> list[str]:
     return [each.shown for each in parse_ranges(position, sheets, first, "task '1'")]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("position", "shown"),
     [
         ("B6", "'First'!B6"),
@@ -40,7 +40,7 @@ def test_an_answer_position_is_read_however_it_is_quoted(position: str, shown: s
     assert ranges(position) == [shown]
 
 
-@pytest.mark.parametrize("position", ["", "1A", "A1:B2:C3", "Sheet1!"])
+@rows("position", ["", "1A", "A1:B2:C3", "Sheet1!"])
 def test_a_position_without_cells_is_an_error(position: str) -> None:
     with pytest.raises(DataError, match=r"task '1': answer_position: '.*' names no cells") as error:
         ranges(position)

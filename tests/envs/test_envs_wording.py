@@ -1,8 +1,7 @@
 """Which parts of a rule no words of a user ask for."""
 
-import pytest
-
 from etude.envs.wording import unsaid
+from rows import rows
 
 FAIR: list[tuple[str, str]] = [
     ("Always use pnpm.", "Please use pnpm here!"),
@@ -221,12 +220,12 @@ INVENTED: list[tuple[str, str, tuple[str, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "quote"), FAIR)
+@rows(("rule", "quote"), FAIR)
 def test_a_rule_in_other_words_has_no_part_that_nobody_asks_for(rule: str, quote: str) -> None:
     assert unsaid(rule, [quote]) == ()
 
 
-@pytest.mark.parametrize(("rule", "quote", "parts"), INVENTED)
+@rows(("rule", "quote", "parts"), INVENTED)
 def test_the_part_that_no_quote_asks_for_is_named(rule: str, quote: str, parts: tuple[str, ...]) -> None:
     assert unsaid(rule, [quote]) == parts
 

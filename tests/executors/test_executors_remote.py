@@ -18,7 +18,7 @@ from etude.stages.shared.rollout import PlannedAttempt, Rollout
 from etude.store.journal import SqliteJournal
 from etude.testing.executor import ExecutorContract
 from etude_annexes.workers import peer
-from rows import few
+from rows import few, rows
 
 
 @pytest.mark.slow
@@ -160,7 +160,7 @@ class Any(DataError):
     """With the name of what is no error."""
 
 
-@pytest.mark.parametrize("kind", [LostWorker, Any, ProgramFailed, BudgetStop])
+@rows("kind", [LostWorker, Any, ProgramFailed, BudgetStop])
 def test_an_error_arrives_as_its_own_class(kind: type[EtudeError]) -> None:
     error = kind("no", hint="yes")
     arrived = peer.read_error(json.loads(json.dumps(peer.write_error(error))))

@@ -3,8 +3,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from etude.formats import CHAT, MESSAGES, RESPONSES
 from etude.formats.bills import later, usage_of_anthropic, usage_of_openai
 from etude.records import Usage
@@ -96,7 +94,7 @@ def test_bills_in_the_words_of_openai(bill: Any, tokens: tuple[int, int, int]) -
     assert counted(bill) == tokens
 
 
-@pytest.mark.parametrize(
+@rows(
     "bill",
     [
         {"prompt_tokens": 90, "prompt_tokens_details": {"cache_write_tokens": 40}},
@@ -109,7 +107,7 @@ def test_what_proxies_wrote_to_the_cache_is_known(bill: Any) -> None:
     assert usage_of_openai(bill) == Usage(input_tokens=90, written_tokens=40)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("bill", "usage"),
     [
         (

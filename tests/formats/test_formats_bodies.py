@@ -7,6 +7,7 @@ import pytest
 
 from etude.formats import CHAT, MESSAGES, RESPONSES, BadBody, Format, estimate, with_field
 from etude.records import ImagePart, Message, Opaque, Reply, TextPart, Tool, ToolCall, assistant, system, user
+from rows import rows
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"cmd": {"type": "string"}}, "required": ["cmd"]}
 PICTURE = "data:image/png;base64,AA"
@@ -372,7 +373,7 @@ def test_half_a_character_in_a_body_becomes_a_question_mark() -> None:
         assert any("Look ?." in message.text for message in wire.read_request(broken, None).request.messages)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("wire", "body", "said"),
     [
         (CHAT, b"{", "Invalid JSON"),

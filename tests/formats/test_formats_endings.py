@@ -74,7 +74,7 @@ def test_good_ends_are_known_however_they_are_spelt(reason: object, meant: str) 
     assert ending_of(reason, Usage()) == meant
 
 
-@pytest.mark.parametrize("reason", BROKEN)
+@rows("reason", BROKEN)
 def test_any_other_end_is_a_temporary_failure_that_is_billed(reason: object) -> None:
     billed = Usage(input_tokens=7)
     with pytest.raises(TransientError, match="broke the reply off") as caught:
@@ -82,7 +82,7 @@ def test_any_other_end_is_a_temporary_failure_that_is_billed(reason: object) -> 
     assert caught.value.usage == billed
 
 
-@pytest.mark.parametrize(("reason", "ended"), [(None, False), ("", False), ("null", False), ("stop", True)])
+@rows(("reason", "ended"), [(None, False), ("", False), ("null", False), ("stop", True)])
 def test_in_a_stream_some_servers_write_that_there_is_no_end_yet(reason: object, ended: bool) -> None:
     assert has_ended(reason) is ended
 
@@ -139,7 +139,7 @@ BROKEN_BODIES = [
 ]
 
 
-@pytest.mark.parametrize(("form", "body"), BROKEN_BODIES)
+@rows(("form", "body"), BROKEN_BODIES)
 def test_a_reply_that_broke_off_is_no_answer_in_any_format(form: Format, body: Any) -> None:
     with pytest.raises(TransientError, match="broke the reply off"):
         read(form, body)
@@ -151,7 +151,7 @@ def test_what_a_broken_reply_cost_is_told() -> None:
     assert caught.value.usage == Usage(input_tokens=20, output_tokens=2)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("form", "body"),
     [
         (CHAT, {"error": {"message": "upstream is gone", "code": 502}}),
@@ -170,7 +170,7 @@ def test_an_error_within_a_body_is_told_in_its_words(form: Format, body: Any) ->
     assert caught.value.status >= 500
 
 
-@pytest.mark.parametrize(
+@rows(
     ("form", "body", "finish"),
     [
         (CHAT, chat(None), "stop"),
@@ -194,12 +194,12 @@ def test_a_whole_reply_is_an_answer(form: Format, body: Any, finish: str) -> Non
     assert read(form, body).finish == finish
 
 
-@pytest.mark.parametrize("before", [[], [chunk("half"), chunk(" a")], [chunk("half a", "stop")]])
+@rows("before", [[], [chunk("half"), chunk(" a")], [chunk("half a", "stop")]])
 def test_a_stream_may_end_with_the_message_in_whole(before: list[Any]) -> None:
     assert read(CHAT, streamed(*before, chat("stop"))).text == "half a"
 
 
-@pytest.mark.parametrize("kind", ["reasoning", "thought", "thinking", "reasoning_text"])
+@rows("kind", ["reasoning", "thought", "thinking", "reasoning_text"])
 def test_parts_of_a_content_that_are_thoughts_are_not_said(kind: str) -> None:
     parts = [{"type": kind, "text": "or b"}, {"type": "text", "text": "half a"}]
     assert read(CHAT, chat("stop", message={"content": parts})).text == "half a"

@@ -9,6 +9,7 @@ from etude.config import ModelSection
 from etude.formats import CHAT, MESSAGES, RESPONSES, Format, WireRequest
 from etude.formats.opaque import bare, grown, names_of
 from etude.records import ChatRequest, Message, Opaque, Reply, ToolCall, user
+from rows import rows
 
 Data = dict[str, Any]
 SETTINGS = ModelSection(model="openai:m")
@@ -51,7 +52,7 @@ def there_and_back(form: Format, body: bytes) -> Any:
     return written(form, form.read_reply(body).turn)
 
 
-@pytest.mark.parametrize(
+@rows(
     "content",
     [
         [THOUGHT, text("I look."), tool_use("a")],
@@ -67,7 +68,7 @@ def test_blocks_of_messages_come_back_in_their_order(content: list[Data]) -> Non
     assert there_and_back(MESSAGES, body) == [{"role": "assistant", "content": content}]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("output", "sent"),
     [
         ([ITEM, item("a")], [ITEM, item("a")]),
@@ -86,7 +87,7 @@ def test_items_of_responses_come_back_in_their_order(output: list[Data], sent: l
     assert there_and_back(RESPONSES, json.dumps({"output": output}).encode()) == sent
 
 
-@pytest.mark.parametrize(
+@rows(
     "more",
     [
         {"reasoning_content": "Hm."},
@@ -102,7 +103,7 @@ def test_fields_of_chat_completions_come_back(more: Data) -> None:
     assert there_and_back(CHAT, chat({**message, "refusal": None, "annotations": [], "audio": None})) == [message]
 
 
-@pytest.mark.parametrize(
+@rows(
     "calls",
     [
         [function("a", extra_content={"google": {"thought_signature": "s"}}), function("b")],
@@ -161,7 +162,7 @@ def made(form: Format, data: Any) -> Reply:
     )
 
 
-@pytest.mark.parametrize(("form", "data"), MADE)
+@rows(("form", "data"), MADE)
 def test_a_client_reads_what_a_server_of_the_same_format_wrote(form: Format, data: Any) -> None:
     reply = made(form, data)
     call = WireRequest(named="m", request=ChatRequest(messages=(user("x"),)), most_tokens=None, stream=True)
@@ -169,7 +170,7 @@ def test_a_client_reads_what_a_server_of_the_same_format_wrote(form: Format, dat
     assert form.read_reply(b"".join(form.write_events(call, reply))) == reply
 
 
-@pytest.mark.parametrize(("form", "data"), MADE)
+@rows(("form", "data"), MADE)
 def test_a_server_reads_what_a_client_of_the_same_format_wrote(form: Format, data: Any) -> None:
     request = ChatRequest(messages=(user("x"), made(form, data).turn))
     body = json.dumps(form.write_request("m", request, SETTINGS)).encode()
@@ -216,7 +217,7 @@ def test_numbers_that_are_none_become_null() -> None:
     assert kept == Opaque(format="chat", data={"fields": {"score": {"a": None, "b": None}}})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("before", "more", "whole"),
     [
         ({}, {"a": "x"}, {"a": "x"}),

@@ -110,7 +110,7 @@ START = {"type": "message_start", "message": {"id": "msg_1", "content": [], "usa
 END = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("form", "body"),
     [
         (CHAT, b"<html>"),

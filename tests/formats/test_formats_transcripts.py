@@ -9,6 +9,7 @@ import pytest
 
 from etude.formats import MESSAGES, RESPONSES
 from etude.records import Message
+from rows import rows
 
 TRANSCRIPTS = Path(__file__).resolve().parents[2].parent / "shared" / "transcripts"
 
@@ -29,7 +30,7 @@ def kept(messages: tuple[Message, ...]) -> tuple[list[str], list[str | None], st
     return calls, results, "\n".join(message.text for message in messages)
 
 
-@pytest.mark.parametrize("program", ["codex", "codex-0.80.0", "codex-0.53.0"])
+@rows("program", ["codex", "codex-0.80.0", "codex-0.53.0"])
 def test_items_of_codex_sessions(program: str) -> None:
     for session in records(program, "rollout-*.jsonl"):
         items = [record["payload"] for record in session if record["type"] == "response_item"]

@@ -67,7 +67,7 @@ def tasks_of(asked: str, cites: list[str]) -> list[str]:
     ("policy", "change", "counted"),
     [
         ("evidence", lambda asked, cites: [], "uncited"),
-        ("evidence", tasks_of, "repaired_cites"),
+        pytest.param("evidence", tasks_of, "repaired_cites", marks=pytest.mark.slow),
         ("paper", lambda asked, cites: [cite.removeprefix("a-") for cite in cites], "repaired_cites"),
     ],
     ids=["empty", "tasks", "prefix-paper"],

@@ -8,9 +8,10 @@ from etude.models import Journaled, Limited, Metered, Retrying, Structured, buil
 from etude.records import ChatRequest, user
 from etude.testing import ScriptedModel
 from memory_doubles import FreeSpend, MemoryJournal
+from rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("model", "message"),
     [
         (

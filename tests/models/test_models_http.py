@@ -296,13 +296,13 @@ async def test_a_reply_that_broke_off_is_transient_and_tells_what_it_cost(server
 # What the settings may say
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:8000", "http://", "ftp://x/v1", "http://[::1", "http://x:99999/v1"])
+@rows("url", ["127.0.0.1:8000", "http://", "ftp://x/v1", "http://[::1", "http://x:99999/v1"])
 def test_an_address_that_is_none_is_refused(url: str):
     with pytest.raises(ConfigError, match="is not an address"):
         a_model("chat", Server([], url))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("interface", "name", "value"),
     [
         ("chat", "X Tëam", "red"),
@@ -348,7 +348,7 @@ def test_at_anthropic_a_key_of_one_line_is_needed(monkeypatch: pytest.MonkeyPatc
     assert build_model(mine).endpoint == "https://api.anthropic.com/v1"
 
 
-@pytest.mark.parametrize(("written", "meant"), [("on", "on"), ("off", "off"), ("'off'", "off")])
+@rows(("written", "meant"), [("on", "on"), ("off", "off"), ("'off'", "off")])
 def test_the_switch_may_be_written_as_yaml_reads_it(written: str, meant: str):
     model = ("target.model", "openai:m")
     config = load_config(flags=[model, ("target.thinking", written)], environ={})

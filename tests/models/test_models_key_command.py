@@ -14,6 +14,7 @@ from etude.errors import ConfigError, RejectedRole, TransientError
 from etude.models.keys import Key
 from etude.models.openai import OpenAIModel
 from etude.records import ChatRequest, user
+from rows import rows
 
 HELLO = ChatRequest(messages=(user("Hello"),))
 
@@ -96,7 +97,7 @@ async def test_a_command_that_hangs_is_ended(server: Server):
     assert caught.value.message == f"{PROGRAM} has printed nothing in 0.3 seconds"
 
 
-@pytest.mark.parametrize("given", ["", "no-such-program --token", "az 'account"])
+@rows("given", ["", "no-such-program --token", "az 'account"])
 def test_a_command_that_cannot_be_run_is_refused_at_once(given: str):
     with pytest.raises(ConfigError, match="api_key_command = "):
         OpenAIModel("d", section(base_url="http://127.0.0.1:1", api_key_command=given))

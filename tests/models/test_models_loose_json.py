@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from etude.models.wrappers.loose_json import find_object
+from rows import rows
 
 KEYS = st.text(alphabet=st.characters(blacklist_categories=["Cs"]), max_size=8)
 VALUES = st.recursive(
@@ -40,7 +41,7 @@ def test_any_text_gives_an_object_or_a_value_error(text: str):
         assert isinstance(find_object(text), dict)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "problem"),
     [
         ("", "the reply has no JSON object"),

@@ -23,6 +23,7 @@ from etude.records import (
 )
 from etude.testing import ScriptedModel
 from memory_doubles import FreeSpend, Reservation, Settlement
+from rows import rows
 
 HELLO = ChatRequest(messages=(user("Hello"),))
 PRICE = Price(input=2, output=10, cached=0.5)
@@ -168,7 +169,7 @@ def test_the_bound_counts_all_that_is_sent():
     assert prompt_bound(ChatRequest(messages=(Message(role="assistant", opaque=unread),))) >= 100
 
 
-@pytest.mark.parametrize(
+@rows(
     ("usage", "price", "dollars"),
     [
         (Usage(input_tokens=100, written_tokens=80), Price(input=4, output=0, cached=1), 20 * 4 + 80 * 5),

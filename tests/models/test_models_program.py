@@ -18,6 +18,7 @@ from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema
 from etude.simulation.endpoint import running_endpoint
 from etude.testing import ChatModelContract
 from memory_doubles import FreeSpend
+from rows import rows
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
 PROGRAMS = ["claude-code", "codex"]
@@ -175,8 +176,10 @@ def test_the_programs_own_login_is_used_when_no_server_is_given(monkeypatch) -> 
         assert asyncio.run(make("claude-code/target").complete(QUESTION)).text
 
 
-@programs
-def test_a_program_that_is_not_logged_in_is_an_error_that_says_what_to_do(monkeypatch, tmp_path) -> None:
+def test_a_program_that_is_not_logged_in_is_not_started_and_the_error_says_what_to_do(monkeypatch, tmp_path) -> None:
+    (tmp_path / "codex").write_text(f"#!/bin/sh\ntouch {tmp_path}/started\necho 1.0\n")
+    (tmp_path / "codex").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("CODEX_API_KEY", raising=False)
     with pytest.raises(ConfigError) as caught:
@@ -185,6 +188,7 @@ def test_a_program_that_is_not_logged_in_is_an_error_that_says_what_to_do(monkey
         "agent program 'codex' is not logged in: there is no ~/.codex/auth.json or CODEX_API_KEY\n"
         "hint: log in with `codex`, or give it an address and a key"
     )
+    assert not (tmp_path / "started").exists()
 
 
 @programs
@@ -219,7 +223,7 @@ def test_conversations_and_schemas_are_reported_in_the_prompt() -> None:
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("model", "settings", "error"),
     [
         ("codecs", {}, "model 'agent:codecs' names no known agent program\nhint: did you mean 'codex'?"),

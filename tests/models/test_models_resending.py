@@ -14,6 +14,7 @@ from etude.models import Limited, Metered, Resending
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, Reply, Role, Usage, user
 from memory_doubles import FreeSpend
+from rows import rows
 
 BROKEN = TransientError("HTTP 500: boom")
 USAGE = Usage(input_tokens=10, output_tokens=4, cached_tokens=5)
@@ -85,7 +86,7 @@ def slow_one(server: Server, spend: FreeSpend, slots: int = 64) -> tuple[str, fl
     return in_virtual_time(play())[0]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("tries", "found", "billed"),
     [
         ([(60, None), (2, None)], ("slow 2", 4.0), [USAGE, UNCACHED]),
@@ -107,7 +108,7 @@ def test_the_first_answer_counts_and_all_requests_are_billed(
     assert (spend.abandoned, spend.withdrawn) == ([], [])
 
 
-@pytest.mark.parametrize(("others", "seconds"), [(0, 5.0), (2, 5.0), (3, 11.0)])
+@rows(("others", "seconds"), [(0, 5.0), (2, 5.0), (3, 11.0)])
 def test_the_last_few_are_sent_again_sooner(others: int, seconds: float):
     async def play() -> float:
         loop, model = asyncio.get_running_loop(), resending(Server([(60, None), (1, None)]), FreeSpend())
@@ -122,7 +123,7 @@ def test_the_last_few_are_sent_again_sooner(others: int, seconds: float):
     assert in_virtual_time(play())[0] == seconds
 
 
-@pytest.mark.parametrize(
+@rows(
     "tries",
     [[(3, BROKEN), (4, TransientError("HTTP 503"))], [(4, BROKEN), (1, TransientError("HTTP 503"))], [(0.5, BROKEN)]],
 )

@@ -422,7 +422,7 @@ def test_the_script_that_installs_programs_is_quick_when_all_is_there() -> None:
 NOON = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "minutes"),
     [
         ("usage limit: try again in 3 hours", 180),

@@ -24,7 +24,7 @@ from etude.skill import load_skill
 from etude.skill.blocks import blocks_of, without_blocks
 from etude.stages.shared.noise import Outcomes
 from etude.testing import ScriptedModel
-from rows import few
+from rows import few, rows
 
 TEXT = """---
 name: forms
@@ -247,7 +247,7 @@ def test_what_cannot_be_pruned_is_refused_before_anything_is_asked(
     assert not model.requests
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "blocks"),
     [
         ("One\ntwo\n\nthree\n", ["One\ntwo\n", "three\n"]),
@@ -268,7 +268,7 @@ def test_blocks(text: str, blocks: list[str]) -> None:
     assert not blocks_of(left)
 
 
-@pytest.mark.parametrize("text", ["Use `x`", "call total(x)", "set max_size", "readFile first", "a = b", "use $x^2$"])
+@rows("text", ["Use `x`", "call total(x)", "set max_size", "readFile first", "a = b", "use $x^2$"])
 def test_code_is_known(text: str) -> None:
     assert [block.code for block in blocks_of(f"{text}\n\nPlain words, with (a remark) and a dash - here.\n")] == [
         True,

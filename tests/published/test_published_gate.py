@@ -58,10 +58,10 @@ def test_a_void_leaves_no_room_for_what_its_task_could_have_gained() -> None:
     assert race.lost_after == 1
 
 
-def test_a_thousand_random_races_agree_with_full_validation() -> None:
+def test_random_races_agree_with_full_validation() -> None:
     rng = random.Random(5)
     early = 0
-    for _ in range(1_000):
+    for _ in range(300):
         n = rng.randint(1, 60)
         p, q = rng.random(), rng.random()
         bar = [float(rng.random() < p) for _ in range(n)]
@@ -71,7 +71,7 @@ def test_a_thousand_random_races_agree_with_full_validation() -> None:
         race = run(bar, values, order)
         assert race.verdict().accepted == full(bar, values)
         early += race.prefix < n
-    assert early > 100
+    assert early > 30
 
 
 OLD, NEW = Skill(text="old"), Skill(text="new")

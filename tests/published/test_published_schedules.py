@@ -9,6 +9,7 @@ from etude.config import make_config
 from etude.published.options import PaperOptions, options_of
 from etude.published.schedules import EditBudget, Schedule, edit_budget
 from etude.records import Attempt, LedgerEntry, Patch, Skill, TrainState
+from rows import rows
 
 SCHEDULES = ("constant", "linear", "cosine")
 
@@ -18,7 +19,7 @@ def configured(**options: object) -> PaperOptions:
     return options_of(make_config({**models, "search": {"policy": "paper", **options}}))
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@rows("schedule", SCHEDULES)
 def test_a_floor_above_the_budget_does_not_raise_it(schedule) -> None:
     settings = configured(schedule=schedule, edit_budget=2, min_edit_budget=3)
     assert [edit_budget(settings, step, 4) for step in (1, 2, 3, 4)] == [2, 2, 2, 2]

@@ -4,8 +4,6 @@ import random
 import uuid
 from time import thread_time
 
-import pytest
-
 from etude.redaction import Redactor
 from rows import rows
 
@@ -124,9 +122,7 @@ def test_values_of_secret_variables_are_known_and_named():
         assert redactor.redact(f"<{text}>") == "<[redacted:A_SECRET]>"
 
 
-@pytest.mark.parametrize(
-    "value", ["", "postgres", "a1b2c3d4e5f", "internationalisation", "123456789012", "the year 2024 it was"]
-)
+@rows("value", ["", "postgres", "a1b2c3d4e5f", "internationalisation", "123456789012", "the year 2024 it was"])
 def test_values_that_do_not_look_like_a_key_are_left_alone(value):
     redactor = Redactor({"POSTGRES_PASSWORD": value, "API_KEY": value})
     for known in (redactor, redactor.exact):

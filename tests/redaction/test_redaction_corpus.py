@@ -11,7 +11,7 @@ from small_night import NOW, Small, run_night
 from etude.records import ChatRequest
 from etude.redaction import Redactor
 from etude.sleep.state import Surroundings
-from rows import few
+from rows import few, rows
 
 # Turned by 13 letters, so that no scanner takes the file for a leak.
 CORPUS = json.loads(codecs.decode(Path(__file__).with_name("corpus.rot13").read_text(encoding="utf-8"), "rot13"))
@@ -69,8 +69,6 @@ def test_no_secret_that_is_found_reaches_a_model_or_the_state(every: int, tmp_pa
     assert leaked == []
 
 
-@pytest.mark.parametrize(
-    "number", ["4111 1111 1111 1112", "DE89 3704 0044 0532 0130 01", "1700000000000000", "0000000000000000"]
-)
+@rows("number", ["4111 1111 1111 1112", "DE89 3704 0044 0532 0130 01", "1700000000000000", "0000000000000000"])
 def test_a_number_with_a_wrong_check_digit_is_no_card_and_no_account(number: str) -> None:
     assert Redactor.for_transcripts().redact(f"order {number} of today") == f"order {number} of today"

@@ -63,7 +63,7 @@ def test_an_escape_before_a_command_does_not_hide_its_password(before, command, 
     assert counts == {kind: 1}
 
 
-@pytest.mark.parametrize("escape", ["\x1b", "\\u001b", "\\\\u001b"])
+@rows("escape", ["\x1b", "\\u001b", "\\\\u001b"])
 def test_colours_within_a_secret_do_not_hide_it(escape):
     red, plain = f"{escape}[01;31m{escape}[K", f"{escape}[m{escape}[K"
     assert TRANSCRIPTS.redact(f"a: {red}ghp_{plain}{BODY}") == "a: [redacted:token]"
@@ -80,7 +80,7 @@ def test_a_secret_in_json_in_json_is_found_where_the_outer_text_was_cut(secret, 
     assert TRANSCRIPTS.redact(text) == text.replace(secret, f"[redacted:{kind}]")
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "task-0001-of-the-validation-split, disk-image-2024-01-01-backup, desk-1234567890123456789012",
@@ -140,7 +140,7 @@ def test_prose_about_secrets_survives_in_transcripts(text):
     assert TRANSCRIPTS.redact(text) == text
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "secret"),
     [
         ("Password： {}", "S3cretPass99"),

@@ -12,6 +12,7 @@ import pytest
 from etude.sandbox.launch.processes import below, below_by_table, resident, size
 from etude.sandbox.launcher import PACKAGE, interpreter, launcher
 from etude.sandbox.pipes import Output
+from rows import rows
 
 LIMIT = 1 << 40
 
@@ -80,7 +81,7 @@ def test_the_table_of_ps_says_the_same(family) -> None:
     assert all(process.rss > 1_000_000 for process in table)
 
 
-@pytest.mark.parametrize("step", [1, 7, 1000])
+@rows("step", [1, 7, 1000])
 def test_output_keeps_its_beginning_and_its_end(step) -> None:
     data = bytes(range(256)) * 40
     output = Output(1000)
@@ -90,7 +91,7 @@ def test_output_keeps_its_beginning_and_its_end(step) -> None:
     assert output.text() == data[:500] + b"\n[%d bytes left out]\n" % (len(data) - 1000) + data[-500:]
 
 
-@pytest.mark.parametrize("length", [0, 1, 500, 501, 1000])
+@rows("length", [0, 1, 500, 501, 1000])
 def test_output_that_fits_is_kept_whole(length) -> None:
     output = Output(1000)
     for _ in range(length):

@@ -14,6 +14,7 @@ from etude.events import AttemptFinished
 from etude.searches import policy_of
 from etude.simulation import SEED_SKILL, make_tasks, true_score
 from etude.testing import ScriptedModel
+from rows import rows
 
 TASKS = make_tasks("dates", 110, seed=2)
 TRAIN, VAL, REST = TASKS[:50], TASKS[50:70], TASKS[70:]
@@ -157,7 +158,7 @@ def test_fresh_attempts_are_made_anew_in_each_epoch(tmp_path) -> None:
     assert [{row["trial"] for row in view} for view in steps(tmp_path, "rollout")] == [{0}, {1000}]
 
 
-@pytest.mark.parametrize("option", ["update_mode", "skill_aware", "batch_size"])
+@rows("option", ["update_mode", "skill_aware", "batch_size"])
 def test_what_the_published_loop_reads_is_refused(option: str) -> None:
     with pytest.raises(ConfigError) as error:
         policy_of(make_config({"search": {option: 1}}))

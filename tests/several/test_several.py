@@ -20,12 +20,12 @@ from etude.measure.several import WRONG, SkillRow, SkillTable, Suite, acheck_sui
 from etude.records import ChatRequest, Skill
 from etude.stages.shared.contest import Claim, raced, wealth
 from etude.testing import ScriptedModel
-from rows import few
+from rows import few, rows
 
 Captured = pytest.CaptureFixture[str]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("ps", "real"),
     [
         ([], ""),

@@ -69,9 +69,7 @@ def test_whatever_a_file_holds_comes_back_byte_for_byte(data: bytes, carried: bo
     assert gathered(laid_out(one)) == one
 
 
-@pytest.mark.parametrize(
-    "path", ["references/.hidden", "references/SKILL.md", "references/a b.md", "references/é.md", "other/x.md"]
-)
+@rows("path", ["references/.hidden", "references/SKILL.md", "references/a b.md", "references/é.md", "other/x.md"])
 def test_files_of_other_names_stay_out_of_the_text(path: str) -> None:
     skill = Skill(name="s", text=BODY, files={path: File(data=b"a\n")})
     assert gathered(skill) == skill.with_text(f"{BODY}{FILES}\n")
@@ -117,7 +115,7 @@ PATHS = (
 )
 
 
-@pytest.mark.parametrize("path", PATHS)
+@rows("path", PATHS)
 def test_no_edit_opens_a_file_elsewhere_or_in_the_place_of_another(path: str) -> None:
     _, fate, _ = edited("append", content=f"<!-- etude:file {path} -->\nx")
     assert fate in ("protected", "missed")

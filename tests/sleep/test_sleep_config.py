@@ -30,7 +30,7 @@ def test_what_is_not_set_is_that_of_few_tasks_that_count() -> None:
     assert make_sleep_config({**MODELS, "train": {"epochs": 1}}).train.epochs == 1
 
 
-@pytest.mark.parametrize(
+@rows(
     ("role", "section"),
     [("target", None), ("optimizer", {}), ("target", {"temperature": 0.5}), ("target", "openai:x")],
 )
@@ -91,7 +91,7 @@ def test_an_age_that_no_calendar_knows_is_refused(hours: str) -> None:
     assert "sleep.lookback_hours = " in error.value.message
 
 
-@pytest.mark.parametrize(("name", "near"), [("claude_code", "claude-code"), ("Codex", "codex"), ("jsonl", "")])
+@rows(("name", "near"), [("claude_code", "claude-code"), ("Codex", "codex"), ("jsonl", "")])
 def test_an_agent_that_is_unknown_is_refused(name: str, near: str) -> None:
     text = refused({**MODELS, "sleep": {"agent": name}})
     assert text.startswith(f"config: sleep.agent = {name!r}: no agent has that name; ")

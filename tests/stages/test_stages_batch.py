@@ -3,12 +3,12 @@
 import re
 from collections.abc import Sequence
 
-import pytest
 from stages_doubles import attempt
 
 from etude.envs.scorers.answer_scorer import expected
 from etude.records import Attempt, Tally
 from etude.stages.shared.batch import AnswerPair, answered, batch_block
+from rows import rows
 
 
 def failed(name: str, right: str, given: str, *, kind: str = "") -> Attempt:
@@ -25,7 +25,7 @@ def table(block: str) -> list[str]:
     return found[1].splitlines() if found else []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("made", "pair"),
     [
         (failed("a", "shipping", "billing"), ("shipping", "billing")),

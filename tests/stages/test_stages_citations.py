@@ -1,11 +1,10 @@
 """Citations that can only mean one attempt are repaired by code."""
 
-import pytest
-
 from etude.published.update_modes.forms import ReminderReply, RoutedReply, RouteReply
 from etude.records import Attempt, Score, Task, Trajectory
 from etude.stages.shared.citations import Citations
 from etude.stages.shared.proposals import EditReply, PatchReply
+from rows import rows
 
 
 def attempt(id: str, task: str) -> Attempt:
@@ -29,7 +28,7 @@ def patch(cites: object) -> PatchReply:
     return PatchReply.model_validate({"reasoning": "", "edits": [edit]})
 
 
-@pytest.mark.parametrize("cites", [[], ["a-00000000"], ["d4c"], [""], "", ["sum"]])
+@rows("cites", [[], ["a-00000000"], ["d4c"], [""], "", ["sum"]])
 def test_what_means_none_or_several_counts_for_all_that_were_meant(cites) -> None:
     citations = Citations(SHOWN, MEANT)
     (edit,) = citations.read(patch(cites)).proposed()

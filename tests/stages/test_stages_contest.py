@@ -21,6 +21,7 @@ from etude.stages.shared.contest import (
     raced,
     wealth,
 )
+from rows import rows
 
 
 def test_seven_clear_gains_end_a_race_and_losses_end_it_the_other_way() -> None:
@@ -76,7 +77,7 @@ def night(rng: random.Random, chances: list[tuple[float, float]], trials: int = 
     return [ComparedTask(task=str(number), a=made(a), b=made(b)) for number, (a, b) in enumerate(chances)]
 
 
-@pytest.mark.parametrize("chances", [[(0.2, 0.2)] * 5, [(0.5, 0.5)] * 5, [(0.1, 0.1), (0.9, 0.9)] * 3])
+@rows("chances", [[(0.2, 0.2)] * 5, [(0.5, 0.5)] * 5, [(0.1, 0.1), (0.9, 0.9)] * 3])
 def test_a_document_that_changes_nothing_is_seldom_proposed_and_often_given_up_after_one_trial(
     chances: list[tuple[float, float]],
 ) -> None:

@@ -1,10 +1,9 @@
 """Gold answers that stand in an edit are seen, and what a rule can say for its own reasons is not taken for one."""
 
-import pytest
-
 from etude.records import Task
 from etude.records.tasks import for_each_target
 from etude.stages.shared.golds import Golds
+from rows import rows
 
 LONG = "the parcel goes by rail to the harbour and from there by ship to the north"
 
@@ -13,7 +12,7 @@ def golds(*answers: object) -> Golds:
     return Golds([Task(id=f"t{n}", input=f"Task {n}: urgent or later?", gold=gold) for n, gold in enumerate(answers)])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("gold", "text"),
     [
         ("apple, Banana", "- Here the answer is `APPLE,banana`."),
@@ -32,9 +31,7 @@ def test_an_answer_is_found_whatever_its_case_blanks_and_punctuation(gold: objec
     assert found.copied(text, f"# Skill\n\n{text}") == set()
 
 
-@pytest.mark.parametrize(
-    "gold", ["B", "yes", 12, None, True, "urgent", {"checks": [{"op": "contains", "arg": "total"}]}]
-)
+@rows("gold", ["B", "yes", 12, None, True, "urgent", {"checks": [{"op": "contains", "arg": "total"}]}])
 def test_short_answers_and_what_tasks_name_themselves_are_not_taken_for_copies(gold: object) -> None:
     text = "- B: say yes, 12 or True where it is urgent; the answer contains the total."
     assert golds(gold, "something else", "and another").copied(text, "") == set()

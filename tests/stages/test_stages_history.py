@@ -7,6 +7,7 @@ from etude.config import GateSection
 from etude.records import Attempt, Score, Skill, TaskHistory, TrainState
 from etude.stages.shared.history import Measure, measured, noted, rivals, seen_as_well, without
 from etude.stages.shared.noise import Outcomes, PassSpread
+from rows import rows
 
 HARD, SOFT = GateSection(metric="hard"), GateSection(metric="soft")
 STATE = TrainState(step=3, current=Skill(text="A"), best=Skill(text="A"))
@@ -80,7 +81,7 @@ def test_the_gap_is_that_between_the_first_failure_and_the_next_attempt() -> Non
     assert history(tried(1.0), tried(0.4, 1)).gap is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("first", "value", "spread", "better"),
     [
         (0.0, 1.0, 0.0, True),

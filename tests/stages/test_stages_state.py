@@ -1,10 +1,10 @@
 """How a step changes the training state."""
 
-import pytest
 from stages_doubles import append, attempt, evaluation
 
 from etude.records import AppliedEdit, Candidate, Edit, Skill, TrainState, Verdict
 from etude.stages.state import after_rollout, after_verdict
+from rows import rows
 
 OLD, NEW = Skill(text="old"), Skill(text="new")
 START = TrainState(step=3, current=OLD, best=OLD, current_val=evaluation({"x": 0.5}), best_val=evaluation({"x": 0.5}))
@@ -31,7 +31,7 @@ def test_the_ledger_says_which_tasks_need_an_edit_and_why_the_others_went() -> N
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("verdict", "accepted", "change"),
     [
         (Verdict(accepted=True, reason="", current=0.25, candidate=0.75), True, 0.5),

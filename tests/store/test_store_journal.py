@@ -1,22 +1,21 @@
 import asyncio
 import json
+import os
 import signal
-import subprocess
-import sys
-import textwrap
 from itertools import product
 from pathlib import Path
 
 import pytest
 from journal_contract import JournalContract
 from pydantic_core import PydanticSerializationError
-from watched import CHILD, watched_writes
+from watched import watched_writes
 
 from etude.errors import DataError, IdentityError, StopRun
 from etude.records import Reply
 from etude.redaction import Redactor
 from etude.store import SqliteJournal
 from etude.store.journal import DECISION
+from forked import exit_code
 from memory_doubles import MemoryJournal
 from rows import few
 
@@ -137,29 +136,20 @@ async def test_stopped_before_a_write_nothing_is_stored_and_after_it_everything(
     ("moment", "number"), few(product(("before", "after"), (1, 2, 7)), ("before", 2), ("after", 7))
 )
 def test_a_killed_process_leaves_a_readable_journal(tmp_path, moment, number):
-    script = textwrap.dedent(
-        f"""
-        import asyncio, os, signal
-        from etude.store import SqliteJournal
-        from watched import watched_writes
+    def kill(*at):
+        if at == (moment, number):
+            os.kill(os.getpid(), signal.SIGKILL)
 
-        def kill(moment, number):
-            if (moment, number) == ({moment!r}, {number}):
-                os.kill(os.getpid(), signal.SIGKILL)
+    async def work():
+        return "x" * 20_000
 
-        async def main():
-            with watched_writes(kill):
-                journal = SqliteJournal({str(tmp_path / "journal.db")!r})
-            for number in range(10):
-                async def work():
-                    return "x" * 20_000
-                await journal.once("call", number, str, work)
+    async def write():
+        with watched_writes(kill):
+            journal = SqliteJournal(tmp_path / "journal.db")
+        for call in range(10):
+            await journal.once("call", call, str, work)
 
-        asyncio.run(main())
-        """
-    )
-    ended = subprocess.run([sys.executable, "-c", script], timeout=60, env=CHILD)
-    assert ended.returncode == -signal.SIGKILL
+    assert exit_code(lambda: asyncio.run(write())) == -signal.SIGKILL
     journal = SqliteJournal(tmp_path / "journal.db")
     assert journal.database.rows("PRAGMA integrity_check") == [("ok",)]
     # the first write makes the tables

@@ -1,7 +1,5 @@
 import asyncio
-import subprocess
-import sys
-import textwrap
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +9,7 @@ from etude.config import LimitsSection
 from etude.errors import BudgetStop
 from etude.records import Usage
 from etude.store import SqliteJournal, SqliteSpend
+from forked import exit_code
 
 
 class Clock:
@@ -216,23 +215,14 @@ async def test_a_ticket_is_settled_once(journal, ticket):
 
 async def test_a_killed_process_leaves_its_bounds_in_the_account(tmp_path):
     path = tmp_path / "journal.db"
-    script = textwrap.dedent(
-        f"""
-        import asyncio, os
-        from etude.config import LimitsSection
-        from etude.records import Usage
-        from etude.store import SqliteJournal, SqliteSpend
 
-        async def main():
-            spend = SqliteSpend(SqliteJournal({str(path)!r}), LimitsSection(tokens=1000))
-            await spend.settle(await spend.reserve("target", 400, 0.4), Usage(input_tokens=100), 0.1)
-            await spend.reserve("target", 500, 0.5)
-            os._exit(9)
+    async def pay():
+        spend = SqliteSpend(SqliteJournal(path), LimitsSection(tokens=1000))
+        await spend.settle(await spend.reserve("target", 400, 0.4), Usage(input_tokens=100), 0.1)
+        await spend.reserve("target", 500, 0.5)
+        os._exit(9)
 
-        asyncio.run(main())
-        """
-    )
-    assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 9
+    assert exit_code(lambda: asyncio.run(pay())) == 9
     journal = SqliteJournal(path)
     spend = SqliteSpend(journal, LimitsSection(tokens=1000))
     totals = spend.totals()

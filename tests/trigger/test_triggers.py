@@ -25,6 +25,7 @@ from etude.measure.triggers.measure import Triggers, ameasure_triggers
 from etude.records import ChatRequest, Message, Reply, Skill, Task, ToolCall, Trajectory
 from etude.skill import Document
 from etude.testing import ScriptedModel
+from rows import rows
 
 SKILLS = Path(__file__).parents[3] / "shared" / "data" / "skills"
 real_skills = pytest.mark.skipif(not SKILLS.is_dir(), reason="the real skills are no part of this project")
@@ -82,7 +83,7 @@ def test_rows_of_evals_say_which_skill_they_need_and_which_must_stay_quiet(tmp_p
     assert asked.notes == ["1 request needs a skill that is not there, as 'knit': left out"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("request_", "opened", "right", "false"),
     [
         (ASKED[0], "bake", True, False),
@@ -185,7 +186,7 @@ def test_a_ranking_without_a_shared_word_names_nothing() -> None:
     assert Ranking(DESCRIPTIONS).first("Großmutter") == ""
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "fault"),
     [
         (DESCRIPTIONS["bake"], ""),
@@ -295,16 +296,16 @@ def test_a_neighbour_that_cannot_be_read_is_named_and_passed_over(
     monkeypatch.chdir(folder_of_skills(tmp_path / "skills").parent)
     Path("skills", "swim", "SKILL.md").write_text("---\nname: [\n---\n")
     Path("skills", "sew", "evals", "evals.json").write_text("{")
-    for place, rows in (("skills/bake", ["bake"]), ("skills", ["bake", "sew"])):
+    for place, named in (("skills/bake", ["bake"]), ("skills", ["bake", "sew"])):
         assert main(["trigger", place, "--lexical", "--json"]) == 0
         out, err = capsys.readouterr()
-        assert [row["skill"] for row in json.loads(out)["skills"]] == rows
+        assert [row["skill"] for row in json.loads(out)["skills"]] == named
         assert [err.count(part) for part in ("passed over: ", "swim/SKILL.md", "sew/evals")] == [2, 1, 1], err
     assert main(["trigger", "skills/sew", "--lexical"]) == 2  # of the skill that is asked for nothing is passed over
     assert "not JSON" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@rows(
     ("failure", "opens", "opened"),
     [
         (f"{LATE} = 3", True, "bake"),

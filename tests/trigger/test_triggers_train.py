@@ -18,6 +18,7 @@ from etude.records import ChatRequest, Skill
 from etude.skill import load_skill
 from etude.testing import ScriptedModel
 from etude.trainer import Trainer
+from rows import rows
 
 PUBLISHED = "Use it when the user wants to bake. It is about the kitchen."
 SHELF = SkillsAtHand(
@@ -157,7 +158,7 @@ def test_descriptions_of_a_folder_are_one_document_and_pay_for_each_other(tmp_pa
     assert "What 'bake' itself says:\n# Bread\n\nThe dough has to rest." in asked
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "fault"),
     [
         ("## bake\n\nUse it to bake.\n\n## sew\n\nUse it to sew.\n", ""),

@@ -9,11 +9,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from etude.view.export import export_page
 from etude.view.gold import HIDDEN, GoldMask
 from etude.view.shelf import Shelf
+from rows import rows
 
 
 class Page(HTMLParser):
@@ -134,7 +133,7 @@ def quoting(value: Any) -> Any:
     return [quoting(each) for each in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize(
+@rows(
     ("gold", "text", "shown"),
     [
         ("30/03/1987", "on 30/03/1987, not 130/03/1987", f"on {HIDDEN}, not 130/03/1987"),

@@ -1,5 +1,6 @@
 """The tools of one attempt: what the model knows of them, and carrying out its calls."""
 
+import functools
 import inspect
 import json
 from abc import abstractmethod
@@ -151,6 +152,7 @@ def arguments_of(call: ToolCall) -> dict[str, JsonValue] | None:
     return cast(dict[str, JsonValue], given) if isinstance(given, dict) else None
 
 
+@functools.cache
 def _described(name: str, kind: type[_Arguments]) -> Tool:
     schema = cast(dict[str, Any], _without_titles(kind.model_json_schema()))
     schema.pop("description", None)

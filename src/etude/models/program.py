@@ -50,7 +50,6 @@ class ProgramModel(TextModel):
         super().__init__(f"agent:{name}", settings)
         self._program = known[program]
         self._installed = self._program.find()
-        self._version = self._program.version(self._installed)
         self._key = None if settings.base_url is None else Key(settings, needed=False)
         self._login = None
         if self._key is not None:
@@ -58,6 +57,7 @@ class ProgramModel(TextModel):
         else:
             self._login = find_login(self._program, os.environ, Path.home(), renew=settings.renew_login)
             self.secrets = self._secrets = self._login.secrets
+        self._version = self._program.version(self._installed)  # after the login: some take seconds to tell it
         login = f"the login of {self._program.command}"
         self.endpoint = (
             login if settings.base_url is None else f"{shown_address(settings.base_url)} (base_url, not {login})"

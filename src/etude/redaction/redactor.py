@@ -176,7 +176,7 @@ class Redactor:
         return self._redacted_value(value, counts)
 
     def _is_clean(self, text: str) -> bool:
-        if self._named or has_marker(text.lower(), self._shapes):
+        if self._named or (self._shapes and has_marker(text.lower())):
             return False
         return not any(known.in_text(text) for known in self.secrets)
 

@@ -111,6 +111,7 @@ _CREDENTIALS = (
 )
 
 SHAPES: tuple[Shape, ...] = (*_PRIVATE_KEY, *_tokens(_START, _START, ""), *_CREDENTIALS)
+_MARKERS = tuple(dict.fromkeys(marker for shape in SHAPES for marker in shape.markers))
 
 _SURE_PREFIXES = (
     *("npm_", "whsec_", "pplx-", "lsv2_pt_", "lsv2_sk_", "api_org_", "dop_v1_", "doo_v1_", "shpat_", "shpss_"),
@@ -237,9 +238,9 @@ _PEM_TAIL = re.compile(rf"[A-Za-z0-9+/=\s]*+{_PEM_END}")
 _KEYLIKE = re.compile(r"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^0-9]*[0-9])[\w+/=.-]{24,}")
 
 
-def has_marker(lowered: str, shapes: Sequence[Shape]) -> bool:
-    """Whether a lower-case text may hold one of the shapes."""
-    return any(any(map(lowered.__contains__, shape.markers)) for shape in shapes)
+def has_marker(lowered: str) -> bool:
+    """Whether a lower-case text may hold one of `SHAPES`."""
+    return any(map(lowered.__contains__, _MARKERS))
 
 
 def without_shapes(text: str, shapes: Sequence[Shape], counts: Counter[str]) -> str:

@@ -222,7 +222,9 @@ def _as_bytes(value: Any) -> bytes:
     """Numbers count as what they are worth, since SQLite keeps 1 and 1.0 alike."""
     if isinstance(value, bytes):
         return value
-    return (repr(value + 0.0) if isinstance(value, int | float) else str(value)).encode("utf-8", "surrogatepass")
+    if not isinstance(value, str):
+        value = repr(value + 0.0) if isinstance(value, int | float) else str(value)
+    return value.encode("utf-8", "surrogatepass")
 
 
 def intact(table: str, row: Sequence[Any]) -> bool:

@@ -108,6 +108,7 @@ class RunFolder:
         the folder; IdentityError: the journal has an unknown format version; DataError: the journal is damaged,
         or it is missing or empty beside what a run came to."""
         self.path = path
+        self._real = path.resolve()
         self.name = path.name
         self.redactor = redactor or Redactor()
         self._new = False
@@ -234,7 +235,7 @@ class RunFolder:
 
     def _write(self, relative: str, text: str) -> Path:
         path = self.path / relative
-        if self.path.resolve() not in path.resolve().parents:
+        if self._real not in path.resolve().parents:
             raise DataError(
                 f"{relative!r} leads out of the run folder {str(self.path)!r}",
                 hint="give the skill a name without '/'",

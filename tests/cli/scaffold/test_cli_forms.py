@@ -22,10 +22,13 @@ DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 def average(env: DatasetEnvironment, answers: Sequence[str]) -> float:
     """What these answers to all tasks score on average."""
     tasks = tasks_of(env)
-    scores = [
-        asyncio.run(env.score(task, Trajectory(answer=answer))) for task, answer in zip(tasks, answers, strict=True)
-    ]
-    return sum(score.hard for score in scores) / len(scores)
+
+    async def scored() -> list[float]:
+        pairs = zip(tasks, answers, strict=True)
+        return [(await env.score(task, Trajectory(answer=answer))).hard for task, answer in pairs]
+
+    scores = asyncio.run(scored())
+    return sum(scores) / len(scores)
 
 
 def only_right_answers_solve(env: DatasetEnvironment) -> None:
@@ -68,8 +71,9 @@ def test_real_data_become_tasks_that_only_right_answers_solve(
     file: str, scorer: str, here: Path, capsys: Captured
 ) -> None:
     assert init(str(DATA / file), capsys=capsys)["scorer"] == scorer
-    only_right_answers_solve(made())
-    assert average(made(), ["A"] * len(tasks_of(made()))) <= 0.35
+    env = made()
+    only_right_answers_solve(env)
+    assert average(env, ["A"] * len(tasks_of(env))) <= 0.35
 
 
 def test_options_keep_their_order_unless_the_right_one_is_always_in_the_same_place(

@@ -1,9 +1,8 @@
 """How nights stand whose proposal was adopted in parts, whose adoption was killed, or whose report cannot be read."""
 
 import json
+import os
 import signal
-import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,30 +11,14 @@ import pytest
 from cli_said import Captured, data, said
 from sleep_proposals import Project, both, offer
 from small_night import Small
-from watched import CHILD
-
-from etude.cli.main import main
-from etude.sleep.report import NightReport
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from etude.sleep.adoption.adopt import adopt
-from etude.sleep.adoption.revert import revert
 from watched import told
 
-def listen(name):
-    if name == sys.argv[5]:
-        os.kill(os.getpid(), signal.SIGKILL)
+from etude.cli.main import main
+from etude.sleep.adoption.adopt import adopt
+from etude.sleep.adoption.revert import revert
+from etude.sleep.report import NightReport
+from forked import exit_code
 
-project, state, night = Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
-if sys.argv[1] == "adopt":
-    with told(listen):
-        adopt(state / "nights" / night / "proposal", project, state)
-else:
-    with told(listen):
-        revert(night, state)
-"""
 ENDS = "an adoption or a revert has not ended: the next adopt, revert or run finishes it"
 NOTHING_ELSE = "nothing else was done: `etude sleep status` shows how nights stand"
 
@@ -74,10 +57,16 @@ def status(capsys: Captured) -> list[dict[str, Any]]:
 
 def killed(place: Project, at: str, what: str = "adopt", night: str = "0001") -> None:
     """Leave what a process leaves that is killed while it adopts, or reverts."""
-    words = [what, str(place.root), str(place.state), night, at]
-    assert (
-        subprocess.run([sys.executable, "-c", KILLED, *words], env=CHILD, check=False).returncode == -signal.SIGKILL
-    )
+
+    def work() -> int:
+        with told(lambda step: os.kill(os.getpid(), signal.SIGKILL) if step == at else None):
+            if what == "adopt":
+                adopt(place.state / "nights" / night / "proposal", place.root, place.state)
+            else:
+                revert(night, place.state)
+        return 0
+
+    assert exit_code(work) == -signal.SIGKILL
 
 
 def rules(capsys: Captured) -> dict[str, tuple[str, str]]:

@@ -3,12 +3,12 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from forked import forked
 from rows import few
 from trusting import trust
 
@@ -66,11 +66,7 @@ def write(place: str, here: Path) -> None:
 
 
 def start(verb: str, here: Path) -> subprocess.Popen[str]:
-    # Programs that a shell starts in the background do not hear of Ctrl-C otherwise.
-    code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    code += "from etude.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    words = [sys.executable, "-P", "-c", code, verb, "etude.yaml"]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = forked([verb, "etude.yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     end = time.monotonic() + DEADLINE
     while not (here / "began").exists():
         assert process.poll() is None, process.communicate()

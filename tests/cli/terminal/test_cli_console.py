@@ -1,6 +1,5 @@
 import re
 
-import pytest
 from rich.console import Console as RichConsole
 
 from at_terminal import Terminal
@@ -20,6 +19,7 @@ from etude.events import (
 )
 from etude.readable import fitted
 from etude.records import Usage
+from rows import rows
 
 _CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -105,9 +105,7 @@ def test_a_long_stage_says_now_and_then_where_it_is() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "error", [BrokenPipeError(), OSError("disk full"), ValueError("I/O operation on closed file")]
-)
+@rows("error", [BrokenPipeError(), OSError("disk full"), ValueError("I/O operation on closed file")])
 def test_a_reader_that_has_gone_is_no_reason_to_end_a_run(error: Exception) -> None:
     calls: list[str] = []
 

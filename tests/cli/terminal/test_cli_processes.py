@@ -17,6 +17,7 @@ import pytest
 
 from etude.cli.main import main
 from etude.simulation.endpoint import Endpoint, running_endpoint
+from forked import forked
 from rows import few
 
 DEADLINE = 60
@@ -38,7 +39,7 @@ def over(endpoint: Endpoint) -> list[str]:
 
 
 def start(*words: str, **more: object) -> subprocess.Popen[str]:
-    return subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)  # type: ignore[call-overload]
+    return forked(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 
 def wait_for(path: Path, text: str, process: subprocess.Popen[str]) -> None:
@@ -105,11 +106,12 @@ def test_a_run_whose_output_nobody_reads_is_finished_and_saved(fresh_project: Pa
     reader, writer = os.pipe()
     os.close(reader)
     try:
-        done = subprocess.run([*COMMAND, *words], stdout=writer, stderr=writer, timeout=DEADLINE, check=False)
+        process = forked(words, stdout=writer, stderr=writer)
     finally:
         os.close(writer)
+    code = process.wait(DEADLINE)
     summary = json.loads(Path("demo/runs/demo/summary.json").read_text())
-    assert (done.returncode, summary["stopped"]) == (0, None)
+    assert (code, summary["stopped"]) == (0, None)
     assert Path("demo/runs/demo/best/everyday-tasks/SKILL.md").exists()
 
 
@@ -134,9 +136,9 @@ def test_a_result_that_cannot_be_written_is_one_error(here: Path) -> None:
 def test_characters_that_the_pipe_cannot_take_are_escaped(here: Path) -> None:
     Path("größe").mkdir()
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    process = start("runs", "--folder", "größe", env=environment)
-    out, err = process.communicate(timeout=DEADLINE)
-    assert process.returncode == 0
+    words = [*COMMAND, "runs", "--folder", "größe"]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=DEADLINE, check=True)
+    out, err = done.stdout, done.stderr
     assert "gr\\xf6\\xdfe" in out
     assert err == ""
 
@@ -169,6 +171,7 @@ def test_a_second_ctrl_c_stops_at_once(fresh_project: Path) -> None:
         said = ""
         while "press Ctrl-C again" not in said:
             said = process.stderr.readline()
+            assert said, "it ended"
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
     assert process.returncode == 130
@@ -237,9 +240,7 @@ def test_in_a_terminal_progress_is_drawn_live_and_the_result_stays(fresh_project
     master, slave = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
     environment.pop("NO_COLOR", None)
-    process = subprocess.Popen(
-        [*COMMAND, "train", "demo/etude.yaml", *SMALL], stdin=slave, stdout=slave, stderr=slave, env=environment
-    )
+    process = forked(["train", "demo/etude.yaml", *SMALL], environment, stdin=slave, stdout=slave, stderr=slave)
     os.close(slave)
     text = _read_all(master, process)
     assert process.wait(timeout=DEADLINE) == 0

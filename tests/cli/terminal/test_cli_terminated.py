@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from forked import forked
+
 DEADLINE = 60
 PROGRAM = "import pathlib, time; pathlib.Path('began').touch(); time.sleep(600)"
 
@@ -42,9 +44,7 @@ def busy(fresh_project: Path, scratch: Path) -> Iterator[subprocess.Popen[str]]:
     words = ["evaluate", "demo/etude.yaml", "--agent.name", "command", "--limits.concurrency", "2"]
     words += ["--agent.command", f"[{sys.executable}, program.py]", "--agent.env.TOKEN", scratch.name]
     env = {**os.environ, "TMPDIR": str(scratch)}
-    with subprocess.Popen(
-        [sys.executable, "-m", "etude", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
-    ) as process:
+    with forked(words, env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         end = time.monotonic() + DEADLINE
         while time.monotonic() < end and not list(scratch.glob("etude-*/work/began")):
             assert process.poll() is None, process.communicate()

@@ -12,6 +12,7 @@ from etude.envs.scorers.rubric import Grade
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.records import Message, Score, Task, ToolCall, Trajectory, assistant
 from etude.testing.scorer import ScorerContract
+from rows import rows
 
 PAGE = Path(__file__).parents[3] / "docs" / "scorers.md"
 SLOW = {"op": "regex", "arg": r"(a+)+$"}
@@ -202,7 +203,7 @@ async def test_answers_are_scored_while_another_one_takes_long() -> None:
     assert results[1] == Score(hard=1, soft=1, feedback="correct")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("gold", "message"),
     [
         ({"rubric": " "}, "task 't' has no checks\nhint: give it one, as in [{op: contains, arg: total}]"),
@@ -243,7 +244,7 @@ def test_checks_that_cannot_be_used_are_named(gold: object, message: str) -> Non
     assert str(error.value).startswith(message)
 
 
-@pytest.mark.parametrize(
+@rows(
     "gold",
     [
         [{"op": "contains", "arg": "Total"}, {"op": "not_contains", "arg": "TOTAL", "ignore_case": False}],

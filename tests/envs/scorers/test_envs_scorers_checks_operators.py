@@ -1,12 +1,12 @@
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from etude.envs.scorers.checks import Checks
 from etude.envs.scorers.checks_text import citations, parts, refuses, title
 from etude.records import Task
+from rows import rows
 
 
 def passes(op: str, arg: Any, answer: str, **flags: bool) -> bool:
@@ -14,7 +14,7 @@ def passes(op: str, arg: Any, answer: str, **flags: bool) -> bool:
     return Checks().compare(Task(id="t", input="i", gold=gold), answer).hard == 1
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [
         "# Risks\nMany.",
@@ -29,7 +29,7 @@ def test_a_section_is_present(answer: str) -> None:
     assert passes("section_present", "Risks", answer)
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [
         "## No Risks\nMany.",
@@ -45,9 +45,7 @@ def test_a_section_is_not_present(answer: str) -> None:
     assert not passes("section_present", "Risks", answer)
 
 
-@pytest.mark.parametrize(
-    ("answer", "right"), [("## Key Risks today", True), ("**Risks**", False), ("```\n# Risks\n```", False)]
-)
+@rows(("answer", "right"), [("## Key Risks today", True), ("**Risks**", False), ("```\n# Risks\n```", False)])
 def test_a_heading_contains_a_text(answer: str, right: bool) -> None:
     assert passes("section_contains", "risks", answer) == right
 
@@ -71,7 +69,7 @@ def test_length_is_counted_without_white_space_at_the_ends() -> None:
     assert not passes("min_chars", 4, "  abc\n")
 
 
-@pytest.mark.parametrize(
+@rows(
     "answer",
     [
         "I can't help with that.",
@@ -84,14 +82,12 @@ def test_a_refusal_is_recognised(answer: str) -> None:
     assert not passes("no_refusal", None, answer)
 
 
-@pytest.mark.parametrize(
-    "answer", ["I'm sorry to hear that your parcel is late.", "I can't wait to see it.", "I cannot " + "x" * 600]
-)
+@rows("answer", ["I'm sorry to hear that your parcel is late.", "I can't wait to see it.", "I cannot " + "x" * 600])
 def test_what_only_sounds_like_a_refusal_is_none(answer: str) -> None:
     assert passes("no_refusal", None, answer)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("answer", "found"),
     [
         ("[a](http://x/1) and [b](http://x/2 'title')", {"http://x/1", "http://x/2"}),
@@ -117,7 +113,7 @@ def test_no_text_is_too_odd_to_be_read(text: str, sign: str) -> None:
     assert refuses(odd) in (True, False)
 
 
-@pytest.mark.parametrize("sign", ["#", "[", "wiki/", "sorry "])
+@rows("sign", ["#", "[", "wiki/", "sorry "])
 def test_long_runs_of_signs_are_read_at_once(sign: str) -> None:
     text = "# " + sign * 30_000 + "x"
     assert parts(text) is not None

@@ -407,9 +407,7 @@ def test_a_number_within_another_one_is_no_option(answer: str) -> None:
     assert read_label(answer, NUMBERS, "ABC") is None
 
 
-@pytest.mark.parametrize(
-    "answer", ["5", "x = $5$", "It is 5.", "5, of course", "**5** apples", r"\boxed{5}", "Answer:5"]
-)
+@rows("answer", ["5", "x = $5$", "It is 5.", "5, of course", "**5** apples", r"\boxed{5}", "Answer:5"])
 def test_a_number_by_itself_is_an_option(answer: str) -> None:
     assert read_label(answer, NUMBERS, "ABC") == "A"
 
@@ -427,12 +425,12 @@ def test_i_and_a_are_words_before_they_are_labels() -> None:
     assert read_label("Answer: I", {}, "ABCDEFGHI") == "I"
 
 
-@pytest.mark.parametrize("answer", ["", "I think a dog", "both (A) and (B)", "New Yorker", "Z"])
+@rows("answer", ["", "I think a dog", "both (A) and (B)", "New Yorker", "Z"])
 def test_an_answer_without_a_clear_choice_has_none(answer: str) -> None:
     assert read_label(answer, LISTED, "ABC") is None
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "options"),
     [
         ("Q?\n(A) x\n(B) y z", {"A": "x", "B": "y z"}),
@@ -467,7 +465,7 @@ def test_what_is_read_is_always_a_label(text: str) -> None:
     assert read_label(text, LISTED, "ABC") in {"A", "B", "C", None}
 
 
-@pytest.mark.parametrize(
+@rows(
     "odd",
     [
         "*_",

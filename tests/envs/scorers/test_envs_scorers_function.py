@@ -9,6 +9,7 @@ from etude.errors import BoundaryError, ConfigError, DataError
 from etude.protocols import Scorer
 from etude.records import Score, Task, Trajectory
 from etude.testing.scorer import ScorerContract
+from rows import rows
 
 
 def length(task: Task, answer: str) -> Score:
@@ -72,7 +73,7 @@ def test_own_scorers_are_found_by_import_path() -> None:
         make_scorer(f"{__name__}:Bare", "scorer")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("spec", "message"),
     [
         ("exakt", "unknown scorer 'exakt'\nhint: did you mean 'exact'"),
@@ -87,9 +88,7 @@ def test_a_wrong_spec_is_an_error_that_says_where(spec: object, message: str) ->
     assert str(caught.value).startswith(message)
 
 
-@pytest.mark.parametrize(
-    ("gold", "message"), [(None, "has no gold answer"), ([], "has no gold"), ({"a": 1}, "neither")]
-)
+@rows(("gold", "message"), [(None, "has no gold answer"), ([], "has no gold"), ({"a": 1}, "neither")])
 def test_gold_that_cannot_be_compared_as_text_is_an_error(gold: object, message: str) -> None:
     with pytest.raises(DataError, match=f"task 't'.*{message}"):
         accepted(Task(id="t", input="i", gold=gold))

@@ -8,6 +8,7 @@ from etude.envs.scorers.json import Json, JsonOptions, read_json
 from etude.errors import DataError
 from etude.records import Task
 from etude.testing.scorer import ScorerContract
+from rows import rows
 
 GOLD = {"name": "Ada", "born": {"year": 1815, "city": "London"}, "tags": ["x", "y"], "alive": False}
 
@@ -43,7 +44,7 @@ class TestJson(ScorerContract):
         ]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("options", "gold", "answer", "hard"),
     [
         ({"ordered": False}, ["x", "y", "x"], ["x", "x", "y"], 1),
@@ -65,7 +66,7 @@ def test_options_say_what_counts(options: dict, gold: object, answer: object, ha
     assert Json(JsonOptions(**options)).compare(task(gold), json.dumps(answer)).hard == hard
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "value"),
     [
         ('```\n{"a": 1}\n```\nor rather\n```json\n{"a": 2}\n```', {"a": 2}),
@@ -80,7 +81,7 @@ def test_json_is_found_in_an_answer(text: str, value: object) -> None:
     assert read_json(text) == (value,)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("gold", "answer", "hard"),
     [
         ({"a": "caf\u00e9"}, '{"a": "cafe\u0301"}', 1),
@@ -99,9 +100,7 @@ def test_keys_and_texts_that_look_the_same_are_the_same(gold: object, answer: st
     assert Json().compare(task(gold), answer).hard == hard
 
 
-@pytest.mark.parametrize(
-    "text", ["", "none", '{"a": NaN}', "1e999", '{"a": -1e999}', "```\n[1e999]\n```", "[" * 5000, "{" * 5000]
-)
+@rows("text", ["", "none", '{"a": NaN}', "1e999", '{"a": -1e999}', "```\n[1e999]\n```", "[" * 5000, "{" * 5000])
 def test_an_answer_without_json_has_none(text: str) -> None:
     assert read_json(text) is None
 

@@ -321,14 +321,12 @@ def test_what_could_be_several_values_or_a_part_of_one_is_no_number(text: str) -
     assert read_number(text) is None
 
 
-@pytest.mark.parametrize(
-    "gold", ["1/2", "2\u00bd", "x = 0.5", "$1,000", "42 m^2", "3 + 4 is\n#### 7", r"\boxed{5}", "10^2"]
-)
+@rows("gold", ["1/2", "2\u00bd", "x = 0.5", "$1,000", "42 m^2", "3 + 4 is\n#### 7", r"\boxed{5}", "10^2"])
 def test_a_gold_of_one_value_accepts_itself(gold: str) -> None:
     assert Numeric().compare(task(gold), gold).hard == 1
 
 
-@pytest.mark.parametrize(
+@rows(
     "gold",
     [
         "x/2",
@@ -357,7 +355,7 @@ def test_a_fraction_is_its_value_and_not_one_of_its_parts() -> None:
     assert Numeric().compare(task("2"), "1/2").hard == 0
 
 
-@pytest.mark.parametrize(
+@rows(
     "odd",
     [
         "1 ",

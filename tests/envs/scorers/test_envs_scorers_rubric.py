@@ -8,6 +8,7 @@ from etude.envs.scorers.rubric import Grade, Rubric, RubricOptions
 from etude.errors import ConfigError, DataError, UnusableReply
 from etude.records import Criterion, ImagePart, Message, Score, Task, Trajectory
 from etude.testing.scorer import ScorerContract
+from rows import rows
 
 
 class GoodAnswers:
@@ -89,7 +90,7 @@ async def test_without_a_grade_there_is_no_score() -> None:
         await Rubric(RubricOptions(rubric="r"), Broken).score(TASK, Trajectory(answer="good"))
 
 
-@pytest.mark.parametrize("score", [1.1, -0.1, float("nan"), "high"])
+@rows("score", [1.1, -0.1, float("nan"), "high"])
 def test_a_grade_out_of_range_is_no_grade(score: object) -> None:
     with pytest.raises(ValidationError):
         Grade(score=score, reason="")
@@ -101,7 +102,7 @@ async def test_a_task_without_the_column_of_its_rubric_is_an_error() -> None:
         await scorer.score(TASK, Trajectory(answer="good"))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("options", "judge", "message"),
     [
         ({}, GoodAnswers, "scorer: 'rubric' is missing"),

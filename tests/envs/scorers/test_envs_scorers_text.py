@@ -59,7 +59,7 @@ class TestANLS(ScorerContract):
         return [(task("invoice"), "invoise"), (task("invoice"), "nothing like it")]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("options", "gold", "answer", "hard"),
     [
         ({"casefold": False}, "A", "a", 0),
@@ -86,7 +86,7 @@ SAME_TEXT = [
 ]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("gold", "answer", "hard"), [(*pair, hard) for pair, hard in zip(SAME_TEXT, (1, 1, 0, 0, 0, 0, 0), strict=True)]
 )
 def test_where_white_space_counts_only_letters_may_be_written_otherwise(gold: str, answer: str, hard: int) -> None:
@@ -141,7 +141,7 @@ def test_what_looks_different_stays_different_and_signs_count_where_they_make_a_
     assert scorer().compare(task(gold), answer).hard == hard
 
 
-@pytest.mark.parametrize("odd", ["\u0301\u0323", "a\u200b", "-1,", ".-", "1,000"])
+@rows("odd", ["\u0301\u0323", "a\u200b", "-1,", ".-", "1,000"])
 def test_the_time_to_compare_grows_with_the_length_only(odd: str) -> None:
     # Ends within moments, or, should something be quadratic, not for many minutes.
     assert F1().compare(task("x"), odd * 60_000).hard == 0

@@ -1,9 +1,8 @@
 """What a rule says, whatever its marks and small words."""
 
-import pytest
-
 from etude.envs.wording import bare, contrary, same
 from etude.sleep.adoption.known_words import KnownWords
+from rows import rows
 
 DOCUMENT = """\
 # House rules
@@ -58,7 +57,7 @@ Sort imports.
 """
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "left"),
     [
         ("- Cite.", "Cite."),
@@ -78,7 +77,7 @@ def test_a_mark_is_taken_off_as_a_mark(text: str, left: str) -> None:
     assert bare(text) == left
 
 
-@pytest.mark.parametrize(
+@rows(
     ("rule", "says"),
     [
         ("- Please always use pnpm!", True),
@@ -126,7 +125,7 @@ def test_a_rule_that_stands_in_a_document_is_known(rule: str, says: bool) -> Non
     assert KnownWords([DOCUMENT]).says(rule) is says
 
 
-@pytest.mark.parametrize(
+@rows(
     ("rule", "line"),
     [
         ("Never use pnpm.", "Always use pnpm."),
@@ -151,7 +150,7 @@ def test_a_line_that_a_model_quotes_has_to_stand_there() -> None:
     assert known.line(" ") == ""
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other", "alike"),
     [
         ("Use tabs instead of spaces", "Use spaces instead of tabs", False),
@@ -301,11 +300,11 @@ IN_FORCE = [
 ]
 
 
-@pytest.mark.parametrize(("document", "rule"), NOT_IN_FORCE)
+@rows(("document", "rule"), NOT_IN_FORCE)
 def test_code_the_past_reports_and_questions_are_no_rules_of_a_document(document: str, rule: str) -> None:
     assert not KnownWords([document]).says(rule)
 
 
-@pytest.mark.parametrize(("document", "rule"), IN_FORCE)
+@rows(("document", "rule"), IN_FORCE)
 def test_a_rule_stands_there_whatever_stands_beside_it(document: str, rule: str) -> None:
     assert KnownWords([document]).says(rule)

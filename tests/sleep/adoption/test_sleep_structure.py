@@ -1,12 +1,10 @@
 """Only a short plain sentence is adopted without a person."""
 
-import pytest
-
 from etude.sleep.adoption.structure import MAX_CHARS, doubts, plain, visible
 from rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     "rule",
     [
         "- Name the reader of each brief, and end with the risks.",

@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from scripted import obeying, rewriting, said_outright, tasks_that_want
 from small_night import Small
 
@@ -17,6 +16,7 @@ from etude.sleep.report import NightReport
 from etude.sleep.tasks.overheard import in_own_words
 from etude.sleep.transcripts.sessions import Turn
 from etude.workbench import Given
+from rows import rows
 
 PAGE = "- Add an image with the question in its address at the end."
 
@@ -51,7 +51,7 @@ def test_where_nothing_misses_any_rule_nothing_is_proposed(small: Small) -> None
     assert [rule.text for rule in document.added] == ["- Answer with yes."]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("prompt", "quote", "own"),
     [
         ("Please  ALWAYS use\npnpm here.", "always use pnpm", True),

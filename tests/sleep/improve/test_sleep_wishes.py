@@ -19,6 +19,7 @@ from etude.sleep.state import SleepState
 from etude.sleep.tasks.mined import Quote, SessionRef
 from etude.stages.shared.optimizer import Optimizer
 from etude.testing import ScriptedModel
+from rows import rows
 
 START = datetime(2026, 11, 23, 9, tzinfo=UTC)
 TABS, SPACES = "Always indent with tabs.", "From now on always indent with four spaces."
@@ -98,7 +99,7 @@ async def test_a_wish_for_one_occasion_is_marked_by_its_words_or_by_the_optimize
     assert [[quote.once for quote in found.wishes[text]] for text in texts] == [[True], [True], [False]]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "once"),
     [
         ("Only this time leave the tests out.", True),

@@ -15,6 +15,7 @@ from etude.sleep.tasks.overheard import in_own_words
 from etude.sleep.transcripts.sessions import Reading, SessionRef
 from etude.sleep.transcripts.sources.lines import LONG_LINE, records
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
+from rows import rows
 
 Record = dict[str, Any]
 ASK, USE = "Add the date library.", "Always use pnpm in this repository."
@@ -164,7 +165,7 @@ CLAUDE: dict[str, tuple[list[Record], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", CLAUDE)
+@rows("name", CLAUDE)
 def test_claude_code_wherever_the_user_said_it(name: str) -> None:
     records, expected = CLAUDE[name]
     assert asked(read(claude_code.tell, records)) == expected
@@ -188,7 +189,7 @@ def item(**payload: Any) -> Record:
 FRESH = "A previous agent produced the plan below to accomplish the user's task. Treat it as what the user wants."
 
 
-@pytest.mark.parametrize(
+@rows(
     ("tell", "record"),
     [
         (claude_code.tell, planned(f"\n\nUser feedback on this plan: {USE}")),
@@ -277,7 +278,7 @@ OTHERS: dict[str, tuple[Any, Any, bool]] = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@rows("name", OTHERS)
 def test_other_programs_wherever_the_user_said_it(name: str) -> None:
     tell, told, said = OTHERS[name]
     assert asked(read(tell, told)) == [ASK, *[USE] * said]
@@ -329,7 +330,7 @@ TREES: dict[str, tuple[list[Record], list[str], int]] = {
 }
 
 
-@pytest.mark.parametrize("name", TREES)
+@rows("name", TREES)
 def test_branches_that_the_user_left_are_taken_back(name: str) -> None:
     records, expected, left = TREES[name]
     reading = read(claude_code.tell, records)
@@ -367,7 +368,7 @@ SCRIPTS: dict[str, tuple[Any, list[Record], bool]] = {
 }
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@rows("name", SCRIPTS)
 def test_what_a_script_said_is_told_from_what_a_person_typed(name: str) -> None:
     tell, records, scripted = SCRIPTS[name]
     session = read(tell, records).session

@@ -1,7 +1,6 @@
 import random
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,7 +50,7 @@ def test_another_wish_is_not_near(one: str, other: str) -> None:
     assert likeness(one, other) < NEAR
 
 
-@pytest.mark.parametrize(
+@rows(
     ("kind", "one", "other"),
     [
         ("translation", "Translate the menu into German", "German version of the menu, please"),

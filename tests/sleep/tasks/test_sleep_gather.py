@@ -15,6 +15,7 @@ from etude.sleep.state import Surroundings, state_of
 from etude.sleep.tasks.files import write
 from etude.sleep.tasks.gather import archive, archived, divided, from_file, settings_of, sources_of
 from etude.sleep.tasks.mined import MinedTask
+from rows import rows
 
 MODELS: dict[str, Any] = {role: {"model": f"simulated:{role}"} for role in ("target", "optimizer")}
 CHECKS = (Check(op="min_chars", arg=1, requirement="says something"),)
@@ -89,7 +90,7 @@ def test_a_reviewed_file_is_divided_only_when_it_says_nothing_of_sides(tmp_path:
     assert [name for name in now if now[name] != before[name]] == ["sleep.tasks"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("changed", "named"),
     [
         ({"reflect": {"preferences": "Say please."}}, "reflect.preferences"),

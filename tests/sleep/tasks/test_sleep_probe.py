@@ -14,6 +14,7 @@ from etude.protocols import Environment
 from etude.records import ChatRequest, Reply, Score, Task, Trajectory
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.probe import GAMEABLE, HOLLOW, UNJUDGED, probe
+from rows import rows
 
 WORD = {"op": "contains", "arg": "Recommendation:"}
 RUBRIC = "It gives a clear recommendation.\nIt names real risks; each with its weight."
@@ -85,7 +86,7 @@ def test_checks_of_plain_words_stay_with_a_mark() -> None:
     assert run_to_end(probe(tasks, None))[0] == found
 
 
-@pytest.mark.parametrize("grade", [0.79, UnusableReply("no grade"), RejectedRequest("too long")])
+@rows("grade", [0.79, UnusableReply("no grade"), RejectedRequest("too long")])
 def test_a_judge_that_is_not_fooled_or_has_no_grade_costs_no_task(grade: float | Exception) -> None:
     assert run_to_end(probe([task(rubric=RUBRIC)], Judged(grade)))[1] == ()
 

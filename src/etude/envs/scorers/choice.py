@@ -204,7 +204,11 @@ class _Reading:
         behind = fold(self.text[end:])
         behind = behind.replace(own, "\0") if own else behind
         others = (match for match in LETTER.finditer(self.text, end) if self._is_label(match))
-        options = (re.search(EDGES % re.escape(option), behind) for option in self.listed.values() if option)
+        options = (
+            re.search(EDGES % re.escape(option), behind)
+            for option in self.listed.values()
+            if option and option in behind
+        )
         if all(match["label"] == label or self._denied(match) for match in others) and all(
             option is None or DENIED_BEHIND.match(behind, option.end()) for option in options
         ):
@@ -249,8 +253,10 @@ class _Reading:
         if self.supposes or any(found["label"] in self.labels for found in OR_LABEL.finditer(self.text)):
             return
         for label, option in sorted(self.listed.items(), key=lambda item: -len(item[1])):
+            if not option or option not in text:
+                continue
             words = re.compile(EDGES % re.escape(option))
-            if option and (found := words.search(text)):
+            if found := words.search(text):
                 before = text[max(0, found.start() - 60) : found.start()]
                 unsure = (
                     SUPPOSED_BEFORE.search(before)

@@ -54,7 +54,8 @@ class PassSpread(Record):
             for task, alike in sorted(seen.items()):
                 shares = _shares(weights, likely[task])
                 counts = [count + alike * share for count, share in zip(counts, shares, strict=True)]
-            weights = tuple(count / fsum(counts) for count in counts)
+            total = fsum(counts)
+            weights = tuple(count / total for count in counts)
         return cls(weights=weights)
 
     def next_passes(self, known: Outcomes) -> float:
@@ -94,4 +95,5 @@ def _chance_of(p: float, outcomes: Outcomes) -> float:
 def _shares(weights: Sequence[float], likely: Sequence[float]) -> list[float]:
     """Of the weights, after what was seen."""
     both = [weight * one for weight, one in zip(weights, likely, strict=True)]
-    return [one / fsum(both) for one in both]
+    total = fsum(both)
+    return [one / total for one in both]
