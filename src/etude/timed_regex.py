@@ -4,14 +4,13 @@ Python cannot interrupt a match under way, but the system can end the process th
 process's CPU time: how busy a machine is says nothing about a pattern.
 """
 
-import atexit
 import json
-import os
 import signal
 import subprocess
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Literal, cast
 
@@ -27,16 +26,12 @@ for line in sys.stdin:
 _WAIT_SECONDS = 60.0
 """Longest wait for a process that does not get to use its time, in addition to ten times that time."""
 
-_IDLE: dict[int, list[subprocess.Popen[str]]] = {}
-"""Processes whose matchers are gone, for the next ones, by the process that started them."""
-
 Question = tuple[Literal["search", "fullmatch", "findall"], str, int, str]
 """Method, pattern, flags, text."""
 
 
 class Matcher:
-    """A process that matches one text at a time; started when needed, and again after it had to be ended. When the
-    matcher is gone, the next one has it.
+    """A process that matches one text at a time; started when needed, and again after it had to be ended.
 
     All methods block, and may be called from several threads. They raise TimeoutError for a match that takes more
     than `seconds` of CPU time, and ChildProcessError when the process broke or was not let run.
@@ -46,7 +41,7 @@ class Matcher:
         self._seconds = seconds
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
-        self._leave: weakref.finalize[[subprocess.Popen[str]], Matcher] | None = None
+        self._end: Callable[[], object] = bool
 
     def matches(self, pattern: str, text: str, *, flags: int = 0, whole: bool = False) -> bool:
         """Whether the pattern matches all of the text, or without `whole` a part of it."""
@@ -63,7 +58,7 @@ class Matcher:
             return self._ask(self._process, question)
 
     def _start(self) -> subprocess.Popen[str]:
-        process = _idle() or subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", _WORKER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -71,7 +66,7 @@ class Matcher:
             text=True,
             start_new_session=True,
         )
-        self._leave = weakref.finalize(self, _IDLE.setdefault(os.getpid(), []).append, process)
+        self._end = weakref.finalize(self, _end, process)
         return process
 
     def _ask(self, process: subprocess.Popen[str], question: Question) -> object:
@@ -85,30 +80,11 @@ class Matcher:
             timer.join()
         if answer.endswith("\n"):
             return json.loads(answer)
-        if self._leave is not None:
-            self._leave.detach()
-        _end(process)
+        self._end()
         self._process = None
         if process.returncode == -signal.SIGVTALRM:
             raise TimeoutError(f"no result after {self._seconds:g} s; simplify nested or repeated wildcards")
         raise ChildProcessError("the process that matches regular expressions died")
-
-
-def _idle() -> subprocess.Popen[str] | None:
-    """One that still runs."""
-    known = _IDLE.get(os.getpid(), [])
-    while known:
-        process = known.pop()
-        if process.poll() is None:
-            return process
-        _end(process)
-    return None
-
-
-@atexit.register
-def _end_idle() -> None:
-    for process in _IDLE.get(os.getpid(), []):
-        _end(process)
 
 
 def _exchange(process: subprocess.Popen[str], line: str) -> str:

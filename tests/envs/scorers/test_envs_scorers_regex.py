@@ -1,3 +1,4 @@
+import gc
 import os
 import signal
 
@@ -83,6 +84,15 @@ def test_a_process_that_dies_is_the_scorers_fault_and_is_started_again() -> None
     with pytest.raises(BoundaryError, match="the process that matches regular expressions died"):
         scorer.compare(task("a"), "a")
     assert scorer.compare(task("a"), "a").hard == 1
+
+
+def test_the_process_ends_with_the_scorer() -> None:
+    scorer = Regex()
+    scorer.compare(task("a"), "a")
+    process = scorer._matcher._process
+    del scorer
+    gc.collect()
+    assert process.returncode is not None
 
 
 def test_a_broken_pattern_is_found_before_anything_is_scored() -> None:
