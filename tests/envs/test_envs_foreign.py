@@ -170,10 +170,7 @@ def test_a_process_that_dies_costs_nothing_but_a_second_try_and_says_by_what_and
     assert [one.answer for one in found if isinstance(one, Trajectory)] == ["score 1"]
     assert [one.message for one in found if isinstance(one, RunnerDied)] == [
         f"{env.script} ended with {how}"
-        for how in (
-            "SIGKILL: the machine may be out of memory: loading | no more colours",
-            "exit code 3",
-        )
+        for how in ("SIGKILL: the machine may be out of memory: loading | no more colours", "exit code 3")
     ]
 
 

@@ -54,8 +54,7 @@ class PassSpread(Record):
             for task, alike in sorted(seen.items()):
                 shares = _shares(weights, likely[task])
                 counts = [count + alike * share for count, share in zip(counts, shares, strict=True)]
-            total = fsum(counts)
-            weights = tuple(count / total for count in counts)
+            weights = tuple(_shares(counts, [1.0] * len(counts)))
         return cls(weights=weights)
 
     def next_passes(self, known: Outcomes) -> float:
