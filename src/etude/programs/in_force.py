@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from etude.programs.imports import CLAUDE as CLAUDE_IMPORTS
 from etude.programs.imports import COPILOT, GEMINI, QWEN, Imports, imported
+from etude.programs.path_patterns import matching
 from etude.programs.project_paths import place_of
 from etude.programs.repository import repository
 
@@ -29,8 +30,6 @@ _FOR_PATHS = re.compile(
     r"\A\ufeff?---[ \t]*$(?:(?!^---)[\s\S])*?^(?:paths:|applyTo:(?![ \t]*([\"']?)\*\*\1[ \t]*$))", re.MULTILINE
 )
 """The front matter of a rule that is read with some files only."""
-_GLOB = re.compile(r"\*\*/|\*\*|\{[^{}]*\}|.", re.DOTALL)
-"""A part of a pattern of paths."""
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*[\s\S]*?\*/')
 
 
@@ -74,6 +73,8 @@ class InForce(NamedTuple):
     """All files of instructions that are there, imports and the user's own among them."""
     room: int | None = None
     """How many bytes of the memory file are read; None for all."""
+    unread: bool = False
+    """Settings keep the agent from reading the memory file, and any that could be in its place."""
 
 
 def in_force(
@@ -115,7 +116,7 @@ def in_force(
         own += _listed(folders, home, environ)
     memory = _memory(reader, project, folders, place_of(agent).memory)
     room = _room(found, memory, home, environ) if agent == "codex" else None
-    return InForce(memory, tuple(dict.fromkeys([*own, *rules, *found])), room)
+    return InForce(memory, tuple(dict.fromkeys([*own, *rules, *found])), room, reader.excludes(memory))
 
 
 def _room(found: Sequence[Path], memory: Path, home: Path, environ: Mapping[str, str]) -> int:
@@ -264,15 +265,7 @@ def _excluded(project: Path, home: Path, environ: Mapping[str, str]) -> re.Patte
     """The files that settings keep Claude Code from reading."""
     own = project / ".claude"
     places = (_claude(home, environ) / "settings.json", own / "settings.json", own / "settings.local.json")
-    patterns = [pattern for place in places for pattern in _setting(place, "claudeMdExcludes")]
-    return re.compile("|".join(_GLOB.sub(_matching, pattern) for pattern in patterns)) if patterns else None
-
-
-def _matching(part: re.Match[str]) -> str:
-    """The expression for a part of a pattern of paths."""
-    if part[0].startswith("{"):
-        return f"(?:{'|'.join(map(re.escape, part[0][1:-1].split(',')))})"
-    return {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(part[0], re.escape(part[0]))
+    return matching(pattern for place in places for pattern in _setting(place, "claudeMdExcludes"))
 
 
 def _claude(home: Path, environ: Mapping[str, str]) -> Path:

@@ -110,6 +110,9 @@ def documents_of(sleep: SleepSection, around: Surroundings) -> ReadByAgent:
     errors as of `read_document`."""
     project, named = Path(sleep.project), [Path(path) for path in sleep.named_paths]
     found = places_in(sleep.agent, project, around)
+    if found.unread and sleep.memory is True:
+        hint = "take a pattern out of them, or have rules go into the skill: sleep.memory: false"
+        raise SkillError(f"{sleep.agent} reads no file that rules could go into: claudeMdExcludes has all", hint=hint)
     path = Path(sleep.memory_path or project / os.path.relpath(found.memory, project))
     skill = project / place_of(sleep.agent).skills / sleep.skill_name / DOCUMENT
     # The memory file first: it is there before any night, so what is wrong with it is reported first.
