@@ -15,6 +15,7 @@ _LARGEST = 200_000
 _TICKS = r"(?<!`)(?P<ticks>`+)(?!`)(?:%s|(?!(?P=ticks)(?!`))`++)*+(?P=ticks)"
 _SPAN = _TICKS % r"[^`\n]++|\n(?![ \t]*\r?\n)"
 _FENCED = r"^[ \t]*(?P<fence>```+|~~~+)[\s\S]*?(?:^[ \t]*(?P=fence)|\Z)"
+_FRONT = r"\A\ufeff?---[ \t]*\r?\n[\s\S]*?^---[ \t]*\r?$"
 _HTML = r"<!--(?:(?!<!--)[\s\S])*?-->|^ {0,3}</?[A-Za-z][^>\n]*>[ \t]*\r?\n(?:.*\S.*\n?)*"
 """Comments, and lines from one that is only a tag up to a blank one."""
 _SPANNED = "\0"
@@ -48,8 +49,8 @@ def _unread(*kinds: str) -> re.Pattern[str]:
 
 _WORD = re.compile(r"(?<!\S)@(\S+)")
 CLAUDE = Imports(
-    re.compile(r"(?:(?<!\S)|(?<=[*_>\0]))@((?:[^\s\\*<#]|\\ )+?)(?=_?(?:[\s*<#]|\Z))"),
-    _unread(_FENCED, _HTML, _SPAN),
+    re.compile(r"(?:(?<!\S)|(?<=[*_>\0\ufeff]))@((?:[^\s\\*<#]|\\ )+?)(?=_?(?:[\s*<#]|\Z))"),
+    _unread(_FRONT, _FENCED, _HTML, _SPAN),
     4,
     resolved=True,
     indented=False,

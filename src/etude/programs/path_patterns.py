@@ -1,14 +1,19 @@
-"""Patterns of paths in the settings of Claude Code, as it reads them: `**/CLAUDE.md`, `/home/me/{a,b*}/**`. Seen with
-the real program; the tests marked `programs` hold it."""
+"""Patterns of paths in settings of Claude Code and OpenCode, as these read them: `**/CLAUDE.md`, `docs/{a,b*}.md`.
+Seen with real programs; the tests marked `programs` hold it."""
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 
 _PART = re.compile(
     r"(?P<deep>(?<![^/])\*\*/)|(?P<all>(?<![^/])\*\*(?![^/]))|(?P<times>[@?*+]?)\(|(?P<stars>\*+)|(?P<any>\?)"
     r"|\{(?P<first>\w)\.\.(?P<last>\w)\}|(?P<opens>\{(?=[^}]*,))|(?P<one>\[[^\]/]+\])|(?P<sign>.)",
     re.DOTALL,
 )
+_CHOICE = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_PARTIAL = re.compile(r"(?<=[^/])\*\*+|\*\*+(?=[^/])")
+"""Two stars that are not all between two slashes: as one."""
 _FIXED = {"deep": "(?:.*/)?", "all": ".*", "stars": "[^/]*", "any": "[^/]"}
 _ENDS = {"}": ",", ")": "|"}
 """What ends a choice, and what stands between its parts."""
@@ -47,3 +52,15 @@ def _expression(pattern: str) -> str:
     except re.error:  # what is no pattern is a path
         return re.escape(pattern)
     return said
+
+
+def named_in(folder: Path, pattern: str) -> list[Path]:
+    """What is in a folder and has a path of the pattern, sorted. A pattern that is none names nothing."""
+    choice = _CHOICE.search(pattern)
+    if choice is not None:
+        parts = (f"{pattern[: choice.start()]}{one}{pattern[choice.end() :]}" for one in choice[1].split(","))
+        return [path for part in parts for path in named_in(folder, part)]
+    found, pattern = list[Path](), _PARTIAL.sub("*", pattern)
+    with suppress(OSError, ValueError):  # a folder that cannot be listed, and what is no pattern
+        found += sorted(folder.glob(f"{pattern}/*" if pattern.endswith("**") else pattern))
+    return found
