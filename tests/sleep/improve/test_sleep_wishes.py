@@ -56,6 +56,22 @@ async def test_the_later_of_two_wishes_counts_however_they_are_named(named: tupl
     assert second == f'q2: "{SPACES}", said in 1 session, last on 2026-11-25 (a wish: {SPACES})'
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Every call waits 30 seconds.", "Every call waits ten seconds."),
+        ("Never mock the database.", "Please always mock the database!"),
+        ("Name every file.", "Name no file."),
+    ],
+)
+async def test_the_later_of_two_wishes_counts_that_differ_in_a_number_or_a_no_though_nobody_names_them(
+    earlier: str, later: str
+) -> None:
+    wishes = [{"rule": earlier, "quotes": ["q1"]}, {"rule": later, "quotes": ["q2"]}]
+    found, _ = await sorted_out([said(later, 3), said(earlier, 1)], {"wishes": wishes})
+    assert (list(found.wishes), list(found.left)) == ([later], ["a later wish says otherwise"])
+
+
 async def test_what_was_said_again_after_all_is_the_later_one() -> None:
     heard = [said(TABS, 0), said(SPACES, 2), said(TABS, 4)]
     wishes = [{"rule": TABS, "quotes": ["q2"]}, {"rule": SPACES, "quotes": ["q1"]}]

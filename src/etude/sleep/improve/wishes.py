@@ -7,10 +7,11 @@ a person to take or leave.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import combinations
 from typing import NamedTuple
 
 from etude.envs.splits import fold
-from etude.envs.wording import bare, same
+from etude.envs.wording import bare, contrary, same
 from etude.errors import UnusableReply
 from etude.prompts.cuts import cut_middle
 from etude.readable import counted
@@ -195,10 +196,10 @@ class _Said(NamedTuple):
 def _taken_back(reply: _Reply, numbered: Mapping[str, _Said]) -> frozenset[str]:
     """Of each two quotes that contradict each other the earlier one. Quotes are numbered in order of time."""
     order = {name: at for at, name in enumerate(numbered)}
-    pairs = ({one.one, one.other} for one in reply.contradict)
-    return frozenset(
-        min(pair, key=lambda name: order[name]) for pair in pairs if len(pair) == 2 and pair <= order.keys()
-    )
+    said = {name: each.quotes[0].text for name, each in numbered.items()}
+    pairs = [{one.one, one.other} for one in reply.contradict]
+    pairs += [{one, other} for one, other in combinations(said, 2) if contrary(said[one], said[other])]
+    return frozenset(min(pair, key=order.__getitem__) for pair in pairs if len(pair) == 2 and pair <= order.keys())
 
 
 def _numbered(heard: Sequence[tuple[str, Quote]]) -> dict[str, _Said]:
