@@ -14,7 +14,8 @@ _USED_UP = re.compile(
     r"|\b(?:exhausted|exceeded|reached)\b.{0,40}\b(?:quota|allowance)|\bexhausted your capacity"
     r"|\bquota\b.{0,60}\b(?:per day|resets?)\b"
     r"|\blimit reached\b.{0,20}\bresets?\b|\brun out of\b.{0,40}\b(?:requests|credits|quota)\b"
-    r"|insufficient[_ ](?:quota|balance|credits?|funds)|\bout of (?:extra )?usage|\busage exceeded|credit balance is too low|spending limit",
+    r"|insufficient[_ ](?:quota|balance|credits?|funds)"
+    r"|\bout of (?:extra )?usage|\busage exceeded|credit balance is too low|spending limit",
     re.IGNORECASE,
 )
 _SOON = re.compile(r"\bper[ _-]?(?:min|sec)|\btry (?:again )?(?:in|after) [\d.]+ ?(?:s|sec|m?s)\b", re.IGNORECASE)
