@@ -7,8 +7,9 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import yaml
 from pydantic import JsonValue
 
 from etude.programs.imports import CLAUDE as CLAUDE_IMPORTS
@@ -16,7 +17,8 @@ from etude.programs.imports import COPILOT, GEMINI, QWEN, Imports, imported
 from etude.programs.path_patterns import matching, named_in
 from etude.programs.project_paths import place_of
 from etude.programs.repository import repository
-from etude.programs.rule_folders import rules_in, text_of
+from etude.programs.transcripts.values import items, table
+from etude.safe_yaml import load_yaml
 
 CLAUDE = "claude-code"
 READS_AGENTS = "2.1.281"
@@ -27,6 +29,12 @@ _BELOW = ("*", "*/*")
 """Folders of a project in which agents are started, too."""
 _UNSEEN = re.compile(r"\A\ufeff?---[ \t]*$[\s\S]*?^---[ \t]*$|<!--[\s\S]*?-->", re.MULTILINE)
 """What Claude Code takes out of a file before it looks whether there is any text."""
+_FRONT = re.compile(r"\A\ufeff?---[ \t]*$([\s\S]*?)^---[ \t]*$", re.MULTILINE)
+_LINE_OF_FRONT = re.compile(r"^(\w+):[ \t]*(.*)$", re.MULTILINE)
+_KEYS = {"copilot-cli": ("applyTo", "paths")}
+"""What names the files; `paths` for the other programs."""
+_EVERYWHERE = {"claude-code": ("", "**", "**/**"), "copilot-cli": ("", "*", "**", "**/*")}
+"""What names all files; for the other programs only nothing does."""
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*[\s\S]*?\*/')
 
 
@@ -99,7 +107,7 @@ def in_force(
         path
         for folder in reversed(folders)
         for name in reader.rules
-        for path in rules_in(folder / name, agent)
+        for path in _rules_in(folder / name, agent)
         if reader.counts(path)
     ]
     if agent == CLAUDE:
@@ -156,7 +164,7 @@ def _there(reader: Reader, folders: Sequence[Path], *, last: bool = False) -> tu
 
 def _has_text(path: Path) -> bool:
     try:
-        return path.is_file() and bool(_UNSEEN.sub("", text_of(path)).strip())
+        return path.is_file() and bool(_UNSEEN.sub("", _text_of(path)).strip())
     except OSError:
         return False
 
@@ -192,7 +200,7 @@ def _of_user(agent: str, reader: Reader, home: Path, environ: Mapping[str, str])
     """The user's own instructions, for all projects."""
     if agent == CLAUDE:
         claude = _claude(home, environ)
-        return [Path("/etc/claude-code/CLAUDE.md"), claude / "CLAUDE.md", *rules_in(claude / "rules", agent)]
+        return [Path("/etc/claude-code/CLAUDE.md"), claude / "CLAUDE.md", *_rules_in(claude / "rules", agent)]
     if agent in ("gemini-cli", "qwen-code", "copilot-cli"):
         if agent == "copilot-cli":
             folder, names = _folder(environ, "COPILOT_HOME", home / ".copilot"), ("copilot-instructions.md",)
@@ -201,7 +209,7 @@ def _of_user(agent: str, reader: Reader, home: Path, environ: Mapping[str, str])
         else:
             folder, names = _gemini(home, environ), reader.kinds[0]
         rules = {"qwen-code": "rules", "copilot-cli": "instructions"}
-        more = rules_in(folder / rules[agent], agent) if agent in rules else []
+        more = _rules_in(folder / rules[agent], agent) if agent in rules else []
         return [folder / name for name in names if (folder / name).is_file()] + more
     if agent == "codex":
         wanted = [_codex(home, environ) / name for name in ("AGENTS.override.md", "AGENTS.md")]
@@ -211,6 +219,42 @@ def _of_user(agent: str, reader: Reader, home: Path, environ: Mapping[str, str])
     else:
         wanted = [home / ".pi" / "agent" / "AGENTS.md"] if agent == "pi" else []
     return [path for path in wanted if path.is_file()][:1]
+
+
+def _rules_in(folder: Path, agent: str) -> list[Path]:
+    """The files of a folder of rules that are read in every session. Claude Code follows links to folders."""
+    end = ".instructions.md" if folder.name == "instructions" else ".md"
+    seen, found = set[str](), list[Path]()
+    for at, inner, names in os.walk(folder, followlinks=agent == "claude-code"):
+        if (real := os.path.realpath(at)) in seen:
+            inner.clear()
+            continue
+        seen.add(real)
+        found += [Path(at, name) for name in names if name.endswith(end)]
+    return [path for path in sorted(found) if path.is_file() and not _for_some(_text_of(path), agent)]
+
+
+def _text_of(path: Path) -> str:
+    """A file as text, whatever its bytes and line ends are."""
+    return path.read_bytes().decode(errors="replace").replace("\r\n", "\n")
+
+
+def _for_some(rule: str, agent: str) -> bool:
+    """Whether a rule is read with some files only."""
+    front = _FRONT.match(rule)
+    if front is None:
+        return False
+    try:
+        meta = table(load_yaml(front[1]))
+    except yaml.YAMLError:  # as where a pattern that begins with a star has no quotes
+        meta = dict(_LINE_OF_FRONT.findall(front[1]))
+    named = [one for key in _KEYS.get(agent, ("paths",)) for one in _patterns(meta.get(key))]
+    return any(one not in _EVERYWHERE.get(agent, ("",)) for one in named)
+
+
+def _patterns(value: Any) -> list[str]:
+    found = [str(one) for one in items(value)] or str(value if isinstance(value, str) else "").split(",")
+    return [one.strip(" \t\"'") for one in found]
 
 
 def _with_imports(
