@@ -39,6 +39,32 @@ FORMS = (
     "<div>\n@./i.md\n</div>\n\n~~~\n@./j.md\n~~~\n\n- [ ] @./k.md\n"
 )
 FILES = [*"abcdeghijk", "f f"]
+INDENTED = (
+    "W\n\nText:\n\n    @./a.md\n\n\t@./b.md\n\n- item\n\n    @./c.md\n\n1. one\n\n       @./d.md\nend\n    @./e.md\n"
+    "\n> quote @./f.md\n\n>     @./g.md\n\n# H\n    @./h.md\n\n***\n    @./i.md\r\n\r\n-     @./j.md\n\n"
+    "- a\n\n  - b\n\n      @./k.md\n\n        @./l.md\n\n  @./m.md\n"
+)
+SPANS = (
+    "W\n\nIt is ` a tick.\n\n@./a.md\n\nAnd ` another.\n\n`` @./b.md ` x ``\n\n`z`@./c.md and `z` @./d.md\n\n"
+    "wrap `code\n@./e.md` end\n\n`y`   @./f.md\n"
+)
+EVERYWHERE = [P + "CLAUDE.md", P + "CLAUDE.local.md", P + ".claude/rules/a.md", "top/CLAUDE.md"]
+PATTERNS = {
+    "**/{CLAUDE*,b}.md": "a.md",
+    "**/[Cc]LAUDE.md": "CLAUDE.local.md a.md",
+    "**/[!C]*.md": "a.md",
+    "**/[^C]*.md": "CLAUDE.md CLAUDE.md CLAUDE.local.md",
+    "**/CLAUDE?(.local).md": "a.md",
+    "**/CLAUDE(.local|).md": "a.md",
+    "**/+([A-Z]|x).md": "CLAUDE.local.md a.md",
+    "!**/CLAUDE.md": "CLAUDE.md CLAUDE.md",
+    "**/{rules/{a,b},CLAUDE}.md": "CLAUDE.local.md",
+    "**/{a..c}.md": "CLAUDE.md CLAUDE.md CLAUDE.local.md",
+    **dict.fromkeys(
+        ["**CLAUDE.md", "**/{CLAUDE}.md", "**/CLAUDE.{md", "**/[z-a]*", "CLAUDE*", "\\\\*"],
+        "CLAUDE.md CLAUDE.md CLAUDE.local.md a.md",
+    ),
+}
 
 
 def chain(first: str, last: int) -> dict[str, str]:
@@ -124,6 +150,27 @@ CASES = [
         "CLAUDE.md 2",
     ),
     ("claude-code", NAMES | {P + ".claude/settings.json": EXCLUDED % '"CLAUDE.md", "*.md"'}, {}, "CLAUDE.md 2 b.md"),
+    *(
+        (
+            "claude-code",
+            dict.fromkeys(EVERYWHERE, "W") | {P + ".claude/settings.json": EXCLUDED % f'"{one}"'},
+            {},
+            read,
+        )
+        for one, read in PATTERNS.items()
+    ),
+    *(
+        (agent, {P + file: text, **{f"{P}{at}.md": "W" for at in "abcdefghijklm"}}, {}, read)
+        for agent, file, text, read in (
+            ("claude-code", "CLAUDE.md", INDENTED, "CLAUDE.md c e f k m"),
+            ("qwen-code", "QWEN.md", INDENTED, "QWEN.md c d e f j k l m"),
+            ("gemini-cli", "GEMINI.md", INDENTED, "GEMINI.md a b c d e f g h i j k l m"),
+            ("claude-code", "CLAUDE.md", SPANS, "CLAUDE.md a c d f"),
+            ("qwen-code", "QWEN.md", SPANS, "QWEN.md a d f"),
+            ("gemini-cli", "GEMINI.md", SPANS, "GEMINI.md d f"),
+            ("copilot-cli", "AGENTS.md", SPANS, "AGENTS.md a c d e f"),
+        )
+    ),
     ("gemini-cli", chain(P + "GEMINI.md", 12), {}, " ".join(chained(P + "GEMINI.md", 12))),
     (
         "gemini-cli",

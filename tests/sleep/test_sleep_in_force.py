@@ -10,7 +10,7 @@ from reading_programs import installed, read_by
 from sleep_proposals import Project, proposed
 
 from etude.config.sections import AgentSection
-from etude.errors import InputError
+from etude.errors import InputError, SkillError
 from etude.programs.in_force import InForce, in_force
 from etude.prompts import Prompts
 from etude.records import Skill, Task
@@ -275,6 +275,18 @@ def test_a_file_that_was_made_since_the_night_is_not_put_out_of_force(tmp_path: 
     with pytest.raises(InputError, match=r"would put '.*CLAUDE\.md' out of force"):
         adopt(staged, place.root, place.state)
     assert not (place.root / "AGENTS.md").exists()
+
+
+@pytest.mark.parametrize("pattern", ["**/*.md", "**", "**/{CLAUDE*,AGENTS,.claude/rules/*}.md"])
+def test_where_settings_exclude_every_file_for_rules_a_night_says_so_and_writes_none(
+    tmp_path: Path, pattern: str
+) -> None:
+    settings = {P + ".claude/settings.json": f'{{"claudeMdExcludes": ["{pattern}"]}}'}
+    project = made(tmp_path, settings | {P + "CLAUDE.md": "W"})
+    around, asked = Surroundings(home=tmp_path / "home", environ={}), SleepSection(project=str(project))
+    with pytest.raises(SkillError, match="claude-code reads no file that rules could go into: claudeMdExcludes"):
+        documents_of(asked, around)
+    assert documents_of(asked.model_copy(update={"memory": False}), around).shared == ()
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ which parts of one no other says."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from etude.envs.splits import fold, one_form
@@ -45,6 +46,9 @@ _STEM = 5
 """Letters of a word that tell what it is, whatever its ending."""
 _NUMBER_WORDS = "two three four five six seven eight nine ten"
 _NUMBERS = {word: str(at) for at, word in enumerate(re.findall(r"\w+", _NUMBER_WORDS), 2)}
+_SUBJECT = 2
+"""Words that two rules have in common at least which differ in a number: else nobody knows that they are about one
+thing."""
 _NO = frozenset(
     re.findall(
         r"[\w']+", "avoid can't cannot doesn't don't kein keine mustn't never nicht nie no not shouldn't stop won't"
@@ -109,6 +113,7 @@ def bare(text: str) -> str:
     return text[mark.end() :].lstrip() if mark else text
 
 
+@lru_cache(maxsize=4096)
 def wording(text: str) -> Wording:
     """The words of a text that count."""
     plain = _TARGET.sub(" ", fold(bare(text))).replace("’", "'")
@@ -125,10 +130,14 @@ def same(one: str, other: str) -> bool:
 
 
 def contrary(one: str, other: str) -> bool:
-    """Whether two rules differ only in that one of them says no."""
+    """Whether two rules differ only in that one of them says no, or in a number."""
     left, right = ([word for word in wording(text) if word not in _DENIALS | _ALL] for text in (one, other))
     negated = [bool(_DENIALS & set(wording(text))) for text in (one, other)]
-    return bool(left) and left == right and negated[0] != negated[1]
+    if left == right or negated[0] != negated[1] or len(left) != len(right):
+        return bool(left) and left == right and negated[0] != negated[1]
+    counted = ([_NUMBERS.get(word, word) for word in words] for words in (left, right))
+    differ = [pair for pair in zip(*counted, strict=True) if pair[0] != pair[1]]
+    return 0 < len(differ) <= len(left) - _SUBJECT and all(word.isdecimal() for pair in differ for word in pair)
 
 
 class _Clause(NamedTuple):

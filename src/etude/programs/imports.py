@@ -7,12 +7,23 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from etude.skill.anchors import LIST_MARK
+from etude.skill.lines import lines_of
+
 _LARGEST = 200_000
 """Bytes of a file of instructions; a larger one is none."""
-_SPAN = r"(?P<ticks>`+)[^`]*(?P=ticks)"
+_TICKS = r"(?<!`)(?P<ticks>`+)(?!`)(?:%s|(?!(?P=ticks)(?!`))`++)*+(?P=ticks)"
+_SPAN = _TICKS % r"[^`\n]++|\n(?![ \t]*\r?\n)"
 _FENCED = r"^[ \t]*(?P<fence>```+|~~~+)[\s\S]*?(?:^[ \t]*(?P=fence)|\Z)"
+_FRONT = r"\A\ufeff?---[ \t]*\r?\n[\s\S]*?^---[ \t]*\r?$"
 _HTML = r"<!--(?:(?!<!--)[\s\S])*?-->|^ {0,3}</?[A-Za-z][^>\n]*>[ \t]*\r?\n(?:.*\S.*\n?)*"
 """Comments, and lines from one that is only a tag up to a blank one."""
+_SPANNED = "\0"
+"""What stands in the place of code within a line: no white space, and no word."""
+_QUOTED = re.compile(r"(?: {0,3}> ?)+")
+_NO_PARAGRAPH = re.compile(r" *(?:#{1,6}(?: |\Z)|(?:([-*_=]) *)(?:\1 *)*\Z)")
+"""A heading, a rule, or the line below a heading: what is indented below it is code."""
+_INDENTED = 4
 
 
 class Imports(NamedTuple):
@@ -26,6 +37,10 @@ class Imports(NamedTuple):
     """How many lead from one file to another; None for any number."""
     resolved: bool = False
     """Paths begin where the file is without links."""
+    indented: bool = True
+    """What is indented as code counts as well."""
+    lists: bool = True
+    """In lists, too, code is no place for an import."""
 
 
 def _unread(*kinds: str) -> re.Pattern[str]:
@@ -34,16 +49,17 @@ def _unread(*kinds: str) -> re.Pattern[str]:
 
 _WORD = re.compile(r"(?<!\S)@(\S+)")
 CLAUDE = Imports(
-    re.compile(r"(?:(?<!\S)|(?<=[*_>]))@((?:[^\s\\*<#]|\\ )+?)(?=_?(?:[\s*<#]|\Z))"),
-    _unread(_FENCED, _HTML, _SPAN),
+    re.compile(r"(?:(?<!\S)|(?<=[*_>\0\ufeff]))@((?:[^\s\\*<#]|\\ )+?)(?=_?(?:[\s*<#]|\Z))"),
+    _unread(_FRONT, _FENCED, _HTML, _SPAN),
     4,
     resolved=True,
+    indented=False,
 )
-GEMINI = Imports(_WORD, _unread(r"```[\s\S]*?(?:```|\Z)", _SPAN))
-QWEN = Imports(_WORD, _unread(_FENCED, _SPAN), 5)
+GEMINI = Imports(_WORD, _unread(r"```[\s\S]*?(?:```|\Z)", _TICKS % "[^`]++"))
+QWEN = Imports(_WORD, _unread(_FENCED, _SPAN), 5, indented=False, lists=False)
 COPILOT = Imports(
     re.compile(r"(?<![\w*~@`])@([^\s'\"()\[\]<>`*]+?)(?=[.,;:!?]*(?:[\s'\"()\[\]<>`]|\Z))"),
-    _unread(_FENCED, _SPAN),
+    _unread(_FENCED, _TICKS % r"[^`\n]++"),
     8,
 )
 
@@ -76,7 +92,29 @@ def imported(
 
 def _named(text: str, imports: Imports) -> Iterator[str]:
     """The paths that a text imports, in its order."""
-    return (each[1].replace("\\ ", " ") for each in imports.form.finditer(imports.unread.sub(" ", text)))
+    read = imports.unread.sub(lambda found: _SPANNED if found["ticks"] else "\n", text)
+    read = read if imports.indented else _without_indented(read, lists=imports.lists)
+    return (each[1].replace("\\ ", " ") for each in imports.form.finditer(read))
+
+
+def _without_indented(text: str, *, lists: bool) -> str:
+    """A text without the lines that are indented as code: by four more than what they are in, and below no line of a
+    paragraph. In `lists` only if these are looked at."""
+    items, running, kept = list[int](), False, list[str]()
+    for line in lines_of(text):
+        read = _QUOTED.sub("", line.text.expandtabs(_INDENTED), count=1)
+        indent, mark = len(read) - len(read.lstrip()), LIST_MARK.match(read)
+        if read.strip() and (mark or not running):
+            items = [item for item in items if item <= indent]
+        inner = items[-1] if items else 0
+        code = not running and indent >= inner + _INDENTED and (lists or not items)
+        if mark and not code:
+            wide = len(mark[0]) - len(mark[0].rstrip()) > _INDENTED  # all but one of the blanks belong to the text
+            items.append(len(mark[0].rstrip()) + 1 if wide else mark.end())
+            code, read = wide and lists, read[mark.end() :]
+        kept.append("" if code else line.text)
+        running = bool(read.strip()) and not code and _NO_PARAGRAPH.match(read) is None
+    return "\n".join(kept)
 
 
 def read_text(path: Path) -> str | None:

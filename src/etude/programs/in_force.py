@@ -7,14 +7,18 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import yaml
 from pydantic import JsonValue
 
 from etude.programs.imports import CLAUDE as CLAUDE_IMPORTS
 from etude.programs.imports import COPILOT, GEMINI, QWEN, Imports, imported
+from etude.programs.path_patterns import matching, named_in
 from etude.programs.project_paths import place_of
 from etude.programs.repository import repository
+from etude.programs.transcripts.values import items, table
+from etude.safe_yaml import load_yaml
 
 CLAUDE = "claude-code"
 READS_AGENTS = "2.1.281"
@@ -25,12 +29,12 @@ _BELOW = ("*", "*/*")
 """Folders of a project in which agents are started, too."""
 _UNSEEN = re.compile(r"\A\ufeff?---[ \t]*$[\s\S]*?^---[ \t]*$|<!--[\s\S]*?-->", re.MULTILINE)
 """What Claude Code takes out of a file before it looks whether there is any text."""
-_FOR_PATHS = re.compile(
-    r"\A\ufeff?---[ \t]*$(?:(?!^---)[\s\S])*?^(?:paths:|applyTo:(?![ \t]*([\"']?)\*\*\1[ \t]*$))", re.MULTILINE
-)
-"""The front matter of a rule that is read with some files only."""
-_GLOB = re.compile(r"\*\*/|\*\*|\{[^{}]*\}|.", re.DOTALL)
-"""A part of a pattern of paths."""
+_FRONT = re.compile(r"\A\ufeff?---[ \t]*$([\s\S]*?)^---[ \t]*$", re.MULTILINE)
+_LINE_OF_FRONT = re.compile(r"^(\w+):[ \t]*(.*)$", re.MULTILINE)
+_KEYS = {"copilot-cli": ("applyTo", "paths")}
+"""What names the files; `paths` for the other programs."""
+_EVERYWHERE = {"claude-code": ("", "**", "**/**"), "copilot-cli": ("", "*", "**", "**/*")}
+"""What names all files; for the other programs only nothing does."""
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*[\s\S]*?\*/')
 
 
@@ -74,6 +78,8 @@ class InForce(NamedTuple):
     """All files of instructions that are there, imports and the user's own among them."""
     room: int | None = None
     """How many bytes of the memory file are read; None for all."""
+    unread: bool = False
+    """Settings keep the agent from reading the memory file, and any that could be in its place."""
 
 
 def in_force(
@@ -96,12 +102,12 @@ def in_force(
         for name in (*_there(reader, folders if reader.of_all else [folder]), *reader.more)
         if reader.counts(folder / name)
     ]
-    own = [path for path in _of_user(agent, home, environ) if reader.counts(path)]
+    own = [path for path in _of_user(agent, reader, home, environ) if reader.counts(path)]
     rules = [
         path
         for folder in reversed(folders)
         for name in reader.rules
-        for path in _rules(folder / name, links=agent == CLAUDE)
+        for path in _rules_in(folder / name, agent)
         if reader.counts(path)
     ]
     if agent == CLAUDE:
@@ -111,11 +117,14 @@ def in_force(
         rules, found = (list(_with_imports(each, home, reader, lambda _: inside)) for each in (rules, found))
     else:
         own, found = (list(_with_imports(each, home, reader, _surrounding)) for each in (own, found))
+    if agent == "gemini-cli":
+        found += [place / name for place in _included(project, home, environ) for name in reader.kinds[0]]
+        found = [path for path in found if path.is_file()]
     if agent == "opencode":
         own += _listed(folders, home, environ)
     memory = _memory(reader, project, folders, place_of(agent).memory)
     room = _room(found, memory, home, environ) if agent == "codex" else None
-    return InForce(memory, tuple(dict.fromkeys([*own, *rules, *found])), room)
+    return InForce(memory, tuple(dict.fromkeys([*own, *rules, *found])), room, reader.excludes(memory))
 
 
 def _room(found: Sequence[Path], memory: Path, home: Path, environ: Mapping[str, str]) -> int:
@@ -155,7 +164,7 @@ def _there(reader: Reader, folders: Sequence[Path], *, last: bool = False) -> tu
 
 def _has_text(path: Path) -> bool:
     try:
-        return path.is_file() and bool(_UNSEEN.sub("", _lines(path)).strip())
+        return path.is_file() and bool(_UNSEEN.sub("", _text_of(path)).strip())
     except OSError:
         return False
 
@@ -187,25 +196,24 @@ def _reader(agent: str, project: Path, home: Path, environ: Mapping[str, str], v
     return Reader((tuple(dict.fromkeys((place_of(agent).memory, "AGENTS.md"))),))
 
 
-def _of_user(agent: str, home: Path, environ: Mapping[str, str]) -> list[Path]:
+def _of_user(agent: str, reader: Reader, home: Path, environ: Mapping[str, str]) -> list[Path]:
     """The user's own instructions, for all projects."""
     if agent == CLAUDE:
         claude = _claude(home, environ)
-        return [Path("/etc/claude-code/CLAUDE.md"), claude / "CLAUDE.md", *_rules(claude / "rules", links=True)]
+        return [Path("/etc/claude-code/CLAUDE.md"), claude / "CLAUDE.md", *_rules_in(claude / "rules", agent)]
     if agent in ("gemini-cli", "qwen-code", "copilot-cli"):
         if agent == "copilot-cli":
             folder, names = _folder(environ, "COPILOT_HOME", home / ".copilot"), ("copilot-instructions.md",)
         elif agent == "qwen-code":
-            folder = _qwen(home, environ)
-            names = _of_gemini(folder) or ("QWEN.md", "AGENTS.md")
+            folder, names = _qwen(home, environ), reader.kinds[0]
         else:
-            folder = _gemini(home, environ)
-            names = (*_of_gemini(folder), "GEMINI.md")
+            folder, names = _gemini(home, environ), reader.kinds[0]
         rules = {"qwen-code": "rules", "copilot-cli": "instructions"}
-        more = _rules(folder / rules[agent]) if agent in rules else []
+        more = _rules_in(folder / rules[agent], agent) if agent in rules else []
         return [folder / name for name in names if (folder / name).is_file()] + more
     if agent == "codex":
         wanted = [_codex(home, environ) / name for name in ("AGENTS.override.md", "AGENTS.md")]
+        wanted = [path for path in wanted if path.is_file() and path.read_bytes().strip()]
     elif agent == "opencode":
         wanted = [_opencode(home, environ) / "AGENTS.md", home / ".claude" / "CLAUDE.md"]
     else:
@@ -213,21 +221,40 @@ def _of_user(agent: str, home: Path, environ: Mapping[str, str]) -> list[Path]:
     return [path for path in wanted if path.is_file()][:1]
 
 
-def _rules(folder: Path, *, links: bool = False) -> list[Path]:
-    """The files of a folder of rules that are read in every session, also those behind `links` to folders."""
+def _rules_in(folder: Path, agent: str) -> list[Path]:
+    """The files of a folder of rules that are read in every session. Claude Code follows links to folders."""
     end = ".instructions.md" if folder.name == "instructions" else ".md"
     seen, found = set[str](), list[Path]()
-    for at, inner, names in os.walk(folder, followlinks=links):
+    for at, inner, names in os.walk(folder, followlinks=agent == "claude-code"):
         if (real := os.path.realpath(at)) in seen:
             inner.clear()
             continue
         seen.add(real)
         found += [Path(at, name) for name in names if name.endswith(end)]
-    return [path for path in sorted(found) if path.is_file() and not _FOR_PATHS.match(_lines(path))]
+    return [path for path in sorted(found) if path.is_file() and not _for_some(_text_of(path), agent)]
 
 
-def _lines(path: Path) -> str:
+def _text_of(path: Path) -> str:
+    """A file as text, whatever its bytes and line ends are."""
     return path.read_bytes().decode(errors="replace").replace("\r\n", "\n")
+
+
+def _for_some(rule: str, agent: str) -> bool:
+    """Whether a rule is read with some files only."""
+    front = _FRONT.match(rule)
+    if front is None:
+        return False
+    try:
+        meta = table(load_yaml(front[1]))
+    except yaml.YAMLError:  # as where a pattern that begins with a star has no quotes
+        meta = dict(_LINE_OF_FRONT.findall(front[1]))
+    named = [one for key in _KEYS.get(agent, ("paths",)) for one in _patterns(meta.get(key))]
+    return any(one not in _EVERYWHERE.get(agent, ("",)) for one in named)
+
+
+def _patterns(value: Any) -> list[str]:
+    found = [str(one) for one in items(value)] or str(value if isinstance(value, str) else "").split(",")
+    return [one.strip(" \t\"'") for one in found]
 
 
 def _with_imports(
@@ -239,9 +266,10 @@ def _with_imports(
 
 
 def _surrounding(path: Path) -> Path:
-    """From where most programs take what a file imports: its repository, or its folder."""
-    found = repository(path.parent)
-    return path.parent if found is None else found.root
+    """From where most programs take what a file imports: its repository, or its folder, `.github` apart."""
+    folder = path.parent.parent if path.parent.name == ".github" else path.parent
+    found = repository(folder)
+    return folder if found is None else found.root
 
 
 def _leads_out(rule: Path, project: Path) -> bool:
@@ -264,15 +292,7 @@ def _excluded(project: Path, home: Path, environ: Mapping[str, str]) -> re.Patte
     """The files that settings keep Claude Code from reading."""
     own = project / ".claude"
     places = (_claude(home, environ) / "settings.json", own / "settings.json", own / "settings.local.json")
-    patterns = [pattern for place in places for pattern in _setting(place, "claudeMdExcludes")]
-    return re.compile("|".join(_GLOB.sub(_matching, pattern) for pattern in patterns)) if patterns else None
-
-
-def _matching(part: re.Match[str]) -> str:
-    """The expression for a part of a pattern of paths."""
-    if part[0].startswith("{"):
-        return f"(?:{'|'.join(map(re.escape, part[0][1:-1].split(',')))})"
-    return {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(part[0], re.escape(part[0]))
+    return matching(pattern for place in places for pattern in _setting(place, "claudeMdExcludes"))
 
 
 def _claude(home: Path, environ: Mapping[str, str]) -> Path:
@@ -299,7 +319,9 @@ def _listed(folders: Sequence[Path], home: Path, environ: Mapping[str, str]) -> 
         for pattern in _setting(settings, "instructions"):
             at = pattern.replace("~", str(home), 1) if pattern.startswith("~/") else pattern
             roots, name = ([Path("/")], at.lstrip("/")) if at.startswith("/") else (folders, at)
-            found += [path for root in roots if name and "://" not in at for path in sorted(root.glob(name))]
+            if "**" in name and roots[-1] == Path(roots[-1].anchor):
+                roots = roots[:1]  # nobody waits until a whole disk is looked through
+            found += [path for root in roots if "://" not in at for path in named_in(root, name)]
     return [path for path in found if path.is_file()]
 
 
@@ -312,9 +334,17 @@ def _qwen(home: Path, environ: Mapping[str, str]) -> Path:
 
 
 def _of_gemini(*folders: Path) -> tuple[str, ...]:
-    """What the settings in these folders call the files of Gemini CLI, or of Qwen Code."""
-    named = [name for folder in folders for name in _setting(folder / "settings.json", "context", "fileName")]
-    return tuple(dict.fromkeys(named))
+    """What the settings in these folders, of which the last counts that says it, call the files of Gemini CLI, or of
+    Qwen Code."""
+    named = (_setting(folder / "settings.json", "context", "fileName") for folder in reversed(folders))
+    return tuple(dict.fromkeys(next(filter(None, named), ())))
+
+
+def _included(project: Path, home: Path, environ: Mapping[str, str]) -> list[Path]:
+    """Folders of which Gemini CLI reads the files as well."""
+    places = (_gemini(home, environ), project / ".gemini")
+    named = (one for place in places for one in _setting(place / "settings.json", "context", "includeDirectories"))
+    return [project / re.sub("^~(?=/)", lambda _: str(home), one) for one in named]
 
 
 def _setting(path: Path, *keys: str) -> list[str]:

@@ -13,7 +13,9 @@ _USED_UP = re.compile(
     r"|\b(?:again|resets?) in (?:about )?\d+ ?(?:d|h|days?|hrs?|hours?)\b"
     r"|\b(?:exhausted|exceeded|reached)\b.{0,40}\b(?:quota|allowance)|\bexhausted your capacity"
     r"|\bquota\b.{0,60}\b(?:per day|resets?)\b"
-    r"|insufficient_quota|\bout of (?:extra )?usage|\busage exceeded|credit balance is too low|spending limit",
+    r"|\blimit reached\b.{0,20}\bresets?\b|\brun out of\b.{0,40}\b(?:requests|credits|quota)\b"
+    r"|insufficient[_ ](?:quota|balance|credits?|funds)"
+    r"|\bout of (?:extra )?usage|\busage exceeded|credit balance is too low|spending limit",
     re.IGNORECASE,
 )
 _SOON = re.compile(r"\bper[ _-]?(?:min|sec)|\btry (?:again )?(?:in|after) [\d.]+ ?(?:s|sec|m?s)\b", re.IGNORECASE)
@@ -33,6 +35,7 @@ _REFUSED = re.compile(
 )
 _REJECTED = re.compile(r"\b400\b|\b413\b|too long|context (?:length|window)|invalid_request", re.IGNORECASE)
 _SINCE_1970 = re.compile(r"\|\s*(\d{10})\b")
+_ISO = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?")
 _IN = re.compile(
     r"\b(?:in|after) (?:about )?(?:(\d+) ?d[a-z]*)?,? ?(?:(\d+) ?h[a-z]*)?,? ?(?:(\d+) ?m[a-z]*)?", re.IGNORECASE
 )
@@ -45,7 +48,8 @@ _DATE = (
 _AT = re.compile(
     r"\b(?:resets?|again|until|from)(?: (?:at|on))? "
     rf"(?:{_DATE} ?|(?P<day>{'|'.join(_DAYS)})[a-z]*,?(?: at)? )?"
-    r"(?:(?P<hour>\d{1,2})(?::(?P<minute>\d\d))? ?(?P<half>[ap])?\.?m?\b\.?(?: ?\((?P<zone>[\w/+-]+)\))?)?",
+    r"(?:(?P<hour>\d{1,2})(?![\d/-])(?:[:.](?P<minute>\d\d))? ?(?P<half>[ap])?\.?m?\b\.?"
+    r"(?: ?\((?P<zone>[\w/+-]+)\))?)?",
     re.IGNORECASE,
 )
 
@@ -87,6 +91,10 @@ def _allowed_again(words: str, now: datetime) -> datetime | None:
     """When a plan that is used up allows more, by the words of its program; None where they do not say."""
     if found := _SINCE_1970.search(words):
         return datetime.fromtimestamp(int(found[1]), UTC)
+    with suppress(ValueError):
+        if found := _ISO.search(words):
+            at = datetime.fromisoformat(found[0])
+            return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     if found := next((each for each in _IN.finditer(words) if any(each.groups())), None):
         days, hours, minutes = (int(each or 0) for each in found.groups())
         return now + timedelta(days=days, hours=hours, minutes=minutes)

@@ -101,8 +101,7 @@ class ReadByAgent(NamedTuple):
     @property
     def others(self) -> list[str]:
         """What is in them, without secrets."""
-        found = (read_text(path) for path in self.shared)
-        return [without_secrets(text) for text in found if text is not None and text.strip()]
+        return [without_secrets(text) for path in self.shared if (text := read_text(path) or "").strip()]
 
 
 def documents_of(sleep: SleepSection, around: Surroundings) -> ReadByAgent:
@@ -110,6 +109,9 @@ def documents_of(sleep: SleepSection, around: Surroundings) -> ReadByAgent:
     errors as of `read_document`."""
     project, named = Path(sleep.project), [Path(path) for path in sleep.named_paths]
     found = places_in(sleep.agent, project, around)
+    if found.unread and sleep.memory is True:
+        what = f"{sleep.agent} reads no file that rules could go into: claudeMdExcludes has all"
+        raise SkillError(what, hint="take out a pattern, or let rules go into the skill with sleep.memory: false")
     path = Path(sleep.memory_path or project / os.path.relpath(found.memory, project))
     skill = project / place_of(sleep.agent).skills / sleep.skill_name / DOCUMENT
     # The memory file first: it is there before any night, so what is wrong with it is reported first.

@@ -230,7 +230,7 @@ class _Night:
         place = read.memory if config.sleep.memory else read.skill  # the memory file is read in every session
         wanted = wanted._replace(overheard=gathered.overheard, document=place)
         proposal, left = propose(config.sleep, self._state, self._number, waiting, trained, wanted)
-        return trained._replace(notes=(*trained.notes, *wanted.notes, *left)), proposal
+        return trained._replace(notes=(*trained.notes, *wanted.notes, *left), later=wanted.later), proposal
 
     def _without(self, gathered: GatheredTasks, slow: str) -> GatheredTasks:
         """The tasks without one of which a pattern takes too long. A run folder belongs to the tasks it began with,
@@ -244,10 +244,8 @@ class _Night:
 
     def _check(self, gathered: GatheredTasks) -> None:
         """Refuse to resume with tasks of other settings."""
-        now = settings_of(self._config)
-        other = sorted(
-            name for name in now.keys() | gathered.settings.keys() if now.get(name) != gathered.settings.get(name)
-        )
+        now, then = settings_of(self._config), gathered.settings
+        other = sorted(name for name in now.keys() | then.keys() if now.get(name) != then.get(name))
         if other:
             raise IdentityError(
                 f"night {self._number} began with other settings: {', '.join(other)}", hint="a new night begins"
@@ -289,16 +287,14 @@ class _Night:
             ended=self._around.now(),
         )
         status, reason = "proposed", ""
-        if proposal is not None:
-            pass
-        elif not gathered.tasks:
+        if proposal is None and gathered.tasks:
+            status, reason = "no change", _why_nothing(gathered, trained.reports)
+        elif proposal is None:
             status, reason = "nothing to do", "no session has a task in it"
             if self._config.sleep.tasks is not None:
                 reason = "no task of the file can be attempted"
             elif not gathered.sessions:
                 reason = "there is no session that no night has used"
-        else:
-            status, reason = "no change", _why_nothing(gathered, trained.reports)
         ended = self._report.model_copy(update={"status": status, "reason": reason})
         items = () if proposal is None else self._proposals.pending(self._number).items
         found = night_page(self._number, ended, items, self._proposals.project)
@@ -310,7 +306,7 @@ class _Night:
             if behind:
                 note = f"sessions of inconclusive candidates that wait for the next night, once: {len(behind)}"
                 self._tell(notes=(*self._report.notes, note))
-            again = {(one.source, one.id) for one in gathered.unmined} | behind
+            again = {(one.source, one.id) for one in gathered.unmined} | behind | set(trained.later)
             self._ledger.commit(self._number, gathered.entries, again)
         self._tell(status=status, reason=reason, resumes=False)
         if proposal is not None and self._config.sleep.auto_adopt:

@@ -4,6 +4,7 @@ stands: `init`, `run` and `review` bring the wishes of that person, and code ref
 import json
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import other_week
@@ -25,6 +26,12 @@ _SENTENCE = re.compile(r"[^.!?\n\"<>:]*\b(?:always|never|every)\b[^.!?\n\"<>]*[.
 _QUOTE = re.compile(r'^(q\d+): "(.*)", said in', re.MULTILINE)
 OVER = (("tabs", "spaces"), ("day first", "year first"), ("10 cents", "50 cents"))
 """What no optimizer takes for the same: the words of a wish, and of a later one."""
+
+
+DRAWERS = (
+    "ash beech birch cedar elm fir hazel holly larch lime maple oak olive pear pine plum rowan spruce teak walnut "
+    "willow yew"
+)
 
 
 class Week(NamedTuple):
@@ -191,3 +198,29 @@ def test_each_rule_says_where_it_goes_what_it_costs_and_what_is_doubtful(propose
     beside = f'It contradicts a line that your agent reads: "{week.line}"'
     assert {rule for rule in week.wished if beside in lines[rule]} == {week.again}
     assert beside in proposed.shown
+
+
+def test_of_more_wishes_than_one_night_proposes_the_next_night_proposes_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, shop = tmp_path / "home", tmp_path / "shop"
+    shop.mkdir()
+    wished = [f"Always polish the {name} drawer." for name in re.findall(r"\w+", DRAWERS)]
+    for at in range(0, len(wished), 4):
+        session = week_sessions.Writer(home, shop, f"drawers {at}", 1)
+        for words in wished[at : at + 4]:
+            session.turn(f"Look at it. {words}")
+        session.write()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(shop)
+    (shop / "sleep.yaml").write_text("target: {model: simulated:target}\noptimizer: {model: simulated:optimizer}\n")
+    around = Surroundings(now=lambda: MONDAY.replace(day=26))
+    models = {role: ScriptedModel(eager, name=f"x:{role}") for role in ("target", "optimizer")}
+    nights = Reviews(shop, state_in(shop, Surroundings()))
+    found = list[set[str]]()
+    for number in (1, 2):
+        report = run_night(load_sleep_config("sleep.yaml"), around, given=models)
+        assert report.status == "proposed", report
+        found.append({rule.text.removeprefix("- ") for rule in nights.night(number).rules})
+    assert (len(found[0]), found[1]) == (20, set(wished))
+    assert run_night(load_sleep_config("sleep.yaml"), around, given=models).status == "nothing to do"

@@ -308,3 +308,26 @@ def test_code_the_past_reports_and_questions_are_no_rules_of_a_document(document
 @rows(("document", "rule"), IN_FORCE)
 def test_a_rule_stands_there_whatever_stands_beside_it(document: str, rule: str) -> None:
     assert KnownWords([document]).says(rule)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "differ"),
+    [
+        ("Indent with 2 spaces.", "Always indent with 4 spaces.", True),
+        ("Retry 3 times.", "Please retry five times!", True),
+        (
+            "Lines have at most 80 signs, and 2 of them are free.",
+            "Lines have at most 100 signs, and 2 of them are free.",
+            True,
+        ),
+        ("Use Python 3.11.", "Use Python 3.12.", True),
+        ("Retry 3 times.", "Retry three times.", False),
+        ("Retry 3 times.", "Retry 3 times quickly.", False),
+        ("Retry 3 times.", "Retry many times.", False),
+        ("Never retry 3 times.", "Retry 4 times.", False),
+        ("Step 1.", "Step 2.", False),
+    ],
+)
+def test_rules_that_differ_in_a_number_contradict_each_other(one: str, other: str, differ: bool) -> None:
+    assert contrary(one, other) is contrary(other, one) is differ
+    assert KnownWords([f"# Rules\n\n- {one}\n"]).against(other) == (one if differ else "")

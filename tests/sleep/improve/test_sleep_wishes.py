@@ -14,7 +14,7 @@ from etude.sleep.adoption.rules import Rule
 from etude.sleep.config import SleepSection
 from etude.sleep.improve.documents import TrainingOutcome
 from etude.sleep.improve.propose import propose
-from etude.sleep.improve.wishes import MOST_QUOTES, ONCE, UserWishes, asked
+from etude.sleep.improve.wishes import MOST_QUOTES, MOST_WISHES, ONCE, UserWishes, asked
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.mined import Quote, SessionRef
 from etude.stages.shared.optimizer import Optimizer
@@ -55,6 +55,31 @@ async def test_the_later_of_two_wishes_counts_however_they_are_named(named: tupl
     first, second = (line for line in shown.splitlines() if line.startswith(("q1:", "q2:")))
     assert first == f'q1: "{TABS}", said in 1 session, last on 2026-11-23 (a wish: {TABS})'
     assert second == f'q2: "{SPACES}", said in 1 session, last on 2026-11-25 (a wish: {SPACES})'
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("Every call waits 30 seconds.", "Every call waits ten seconds."),
+        ("Never mock the database.", "Please always mock the database!"),
+        ("Name every file.", "Name no file."),
+    ],
+)
+async def test_the_later_of_two_wishes_counts_that_differ_in_a_number_or_a_no_though_nobody_names_them(
+    earlier: str, later: str
+) -> None:
+    wishes = [{"rule": earlier, "quotes": ["q1"]}, {"rule": later, "quotes": ["q2"]}]
+    found, _ = await sorted_out([said(later, 3), said(earlier, 1)], {"wishes": wishes})
+    assert (list(found.wishes), list(found.left)) == ([later], ["a later wish says otherwise"])
+
+
+async def test_wishes_beyond_the_most_of_a_night_wait_with_their_sessions() -> None:
+    words = [f"Always polish part {chr(97 + at)}{chr(97 + at)}." for at in range(MOST_WISHES + 2)]
+    wishes = [{"rule": text, "quotes": [f"q{at}"]} for at, text in enumerate(words, 1)]
+    found, _ = await sorted_out([said(text, at) for at, text in enumerate(words)], {"wishes": wishes})
+    assert list(found.wishes) == words[:MOST_WISHES]
+    assert set(found.later) == {("claude-code", f"s{at}") for at in (MOST_WISHES, MOST_WISHES + 1)}
+    assert [*found.left.values()] == [words[MOST_WISHES:]]
 
 
 async def test_what_was_said_again_after_all_is_the_later_one() -> None:

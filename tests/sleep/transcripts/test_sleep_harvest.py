@@ -271,6 +271,11 @@ def test_own_sessions_are_left_out(ledger):
     assert gather(ledger, source).skipped == {"own": 1, "used before": 1}
 
 
+def test_a_session_of_a_subagent_is_counted_once(ledger):
+    source = Memory().put("a", Reading(skipped={"subagent": 1})).put("b", Reading(skipped={"broken line": 2}))
+    assert gather(ledger, source).skipped == {"subagent": 1, "broken line": 2, "empty": 1}
+
+
 def test_an_empty_session_is_read_again_once_it_has_changed(ledger):
     source = Memory().add("a", "/clear").put("b", Reading(skipped={"broken line": 3}))
     found = gather(ledger, source)

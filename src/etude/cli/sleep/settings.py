@@ -34,8 +34,7 @@ class Nights(Reviews):
     def adopted(self, asked: int | None) -> int:
         """As `number`, of nights that are adopted."""
         self.number(asked)
-        adopted = (line.night for line in self.nights() if line.status in ("adopted", "partly adopted"))
-        having = sorted(adopted)
+        having = sorted(line.night for line in self.nights() if line.status in ("adopted", "partly adopted"))
         return self._meant(asked, having, "no night is adopted", "nothing of night {} is adopted")
 
     def _meant(self, asked: int | None, having: Sequence[int], none: str, another: str) -> int:

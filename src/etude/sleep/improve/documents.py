@@ -1,6 +1,6 @@
 """The documents of a project, improved on the tasks of a night."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from etude.envs.wording import bare
@@ -31,6 +31,8 @@ class TrainingOutcome(NamedTuple):
     """On documents whose tasks are all held out."""
     spent: Spent = Spent()
     notes: tuple[str, ...] = ()
+    later: Collection[tuple[str, str]] = ()
+    """As `UserWishes.later`."""
 
     @property
     def reports(self) -> tuple[DocumentReport, ...]:

@@ -5,12 +5,13 @@ a person to take or leave.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import combinations
 from typing import NamedTuple
 
 from etude.envs.splits import fold
-from etude.envs.wording import bare, same
+from etude.envs.wording import bare, contrary, same
 from etude.errors import UnusableReply
 from etude.readable import counted, cut_middle
 from etude.sleep.adoption.known_words import KnownWords
@@ -24,7 +25,7 @@ MOST_QUOTES = 300
 """That one request has, those said most often."""
 MOST_WISHES = 20
 """Rules that are proposed in one night because somebody asked for them."""
-TOO_MANY = f"a night proposes no more than {MOST_WISHES} of them"
+TOO_MANY = f"a night proposes no more than {MOST_WISHES} of them, and the next one goes on"
 OVERRULED = "a later wish says otherwise"
 LONGEST_RULE = 300
 LONGEST_DOCUMENT = 12_000
@@ -99,6 +100,8 @@ class UserWishes(NamedTuple):
     """Where wishes belong."""
     left: Mapping[str, Sequence[str]] = {}
     """What the rules say that were left out, by reason."""
+    later: Collection[tuple[str, str]] = ()
+    """Source and id of sessions with wishes that the night has no room for: the next one is to read them again."""
 
 
 async def asked(
@@ -148,7 +151,7 @@ async def asked(
     by_rule = {by_id[one.rule]: found for one in named if (found := quotes(one.quotes))}
     overruled = {by_id[one.rule] for one in named if back & set(one.quotes)} - by_rule.keys()
     wishes: dict[str, tuple[Quote, ...]] = {}
-    left: dict[str, list[str]] = {}
+    left, later = dict[str, list[str]](), set[tuple[str, str]]()
     for one in reply.wishes:
         text, found = " ".join(bare(one.rule).split()), quotes(one.quotes)
         if any(same(text, each) for each in (*by_id.values(), *wishes)):
@@ -157,6 +160,7 @@ async def asked(
         why = (text and refused(text, turned_down, known)) or ("" if text and found else unsaid)
         why = why or (f"they have more than {LONGEST_RULE} characters" if len(text) > LONGEST_RULE else "")
         why = why or (TOO_MANY if len(wishes) == MOST_WISHES else "")
+        later |= {(one.session.source, one.session.id) for one in found if why == TOO_MANY}
         if why:
             left.setdefault(why, []).append(text or one.rule)
         else:
@@ -165,7 +169,7 @@ async def asked(
     against |= {text: line for text in (*by_id.values(), *wishes) if (line := known.against(text))}
     more = len({fold(quote.text) for _, quote in heard}) - len(numbered)
     notes = (f"quotes of users that one request has no room for: {more}",) if more else ()
-    return UserWishes(by_rule, wishes, notes, (), against, frozenset(overruled), known, left=left)
+    return UserWishes(by_rule, wishes, notes, (), against, frozenset(overruled), known, left=left, later=later)
 
 
 def refused(text: str, rejected: Iterable[str], known: KnownWords) -> str:
@@ -194,10 +198,10 @@ class _Said(NamedTuple):
 def _taken_back(reply: _Reply, numbered: Mapping[str, _Said]) -> frozenset[str]:
     """Of each two quotes that contradict each other the earlier one. Quotes are numbered in order of time."""
     order = {name: at for at, name in enumerate(numbered)}
-    pairs = ({one.one, one.other} for one in reply.contradict)
-    return frozenset(
-        min(pair, key=lambda name: order[name]) for pair in pairs if len(pair) == 2 and pair <= order.keys()
-    )
+    said = {name: each.quotes[0].text for name, each in numbered.items()}
+    pairs = [{one.one, one.other} for one in reply.contradict]
+    pairs += [{one, other} for one, other in combinations(said, 2) if contrary(said[one], said[other])]
+    return frozenset(min(pair, key=order.__getitem__) for pair in pairs if len(pair) == 2 and pair <= order.keys())
 
 
 def _numbered(heard: Sequence[tuple[str, Quote]]) -> dict[str, _Said]:

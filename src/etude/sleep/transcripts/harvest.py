@@ -206,7 +206,7 @@ class _Work:
             self._fail(source, found, reading.problem)
             return
         if reading.session is None:
-            self.skipped["empty"] += 1
+            self.skipped["empty"] += "subagent" not in reading.skipped
             self._note(found, entry, "empty")
         else:
             copied = max(reading.copied, self._of_parent(source, found, reading.parent, reading.session))

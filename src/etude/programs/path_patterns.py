@@ -1,0 +1,66 @@
+"""Patterns of paths in settings of Claude Code and OpenCode, as these read them: `**/CLAUDE.md`, `docs/{a,b*}.md`.
+Seen with real programs; the tests marked `programs` hold it."""
+
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+_PART = re.compile(
+    r"(?P<deep>(?<![^/])\*\*/)|(?P<all>(?<![^/])\*\*(?![^/]))|(?P<times>[@?*+]?)\(|(?P<stars>\*+)|(?P<any>\?)"
+    r"|\{(?P<first>\w)\.\.(?P<last>\w)\}|(?P<opens>\{(?=[^}]*,))|(?P<one>\[[^\]/]+\])|(?P<sign>.)",
+    re.DOTALL,
+)
+_CHOICE = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_PARTIAL = re.compile(r"(?<=[^/])\*\*+|\*\*+(?=[^/])")
+"""Two stars that are not all between two slashes: as one."""
+_FIXED = {"deep": "(?:.*/)?", "all": ".*", "stars": "[^/]*", "any": "[^/]"}
+_ENDS = {"}": ",", ")": "|"}
+"""What ends a choice, and what stands between its parts."""
+
+
+def matching(patterns: Iterable[str]) -> re.Pattern[str] | None:
+    """What matches whole paths that one of the patterns means; None without any."""
+    found = [_expression(pattern) for pattern in patterns]
+    return re.compile("|".join(found), re.DOTALL) if found else None
+
+
+def _expression(pattern: str) -> str:
+    if pattern.startswith("!") and len(pattern) > 1:
+        return rf"(?!(?:{_expression(pattern[1:])})\Z).*"
+    said, ends = "", list[tuple[str, str]]()
+    for part in _PART.finditer(pattern):
+        kind = part.lastgroup or ""
+        if kind in _FIXED:
+            said += _FIXED[kind]
+        elif kind in ("times", "opens"):
+            times = part[0].rstrip("({").replace("@", "")
+            ends.append(("}" if kind == "opens" else ")", times))
+            said += "(?:"
+        elif kind == "last":
+            said += f"[{part['first']}-{part['last']}]"
+        elif kind == "one":
+            said += part[0]
+        elif ends and part[0] == ends[-1][0]:
+            said += f"){ends.pop()[1]}"
+        elif ends and part[0] == _ENDS[ends[-1][0]]:
+            said += "|"
+        else:
+            said += re.escape(part[0])
+    try:
+        re.compile(said if not ends else "(")
+    except re.error:  # what is no pattern is a path
+        return re.escape(pattern)
+    return said
+
+
+def named_in(folder: Path, pattern: str) -> list[Path]:
+    """What is in a folder and has a path of the pattern, sorted. A pattern that is none names nothing."""
+    choice = _CHOICE.search(pattern)
+    if choice is not None:
+        parts = (f"{pattern[: choice.start()]}{one}{pattern[choice.end() :]}" for one in choice[1].split(","))
+        return [path for part in parts for path in named_in(folder, part)]
+    found, pattern = list[Path](), _PARTIAL.sub("*", pattern)
+    with suppress(OSError, ValueError):  # a folder that cannot be listed, and what is no pattern
+        found += sorted(folder.glob(f"{pattern}/*" if pattern.endswith("**") else pattern))
+    return found
