@@ -310,7 +310,7 @@ def test_a_rule_stands_there_whatever_stands_beside_it(document: str, rule: str)
     assert KnownWords([document]).says(rule)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other", "differ"),
     [
         ("Indent with 2 spaces.", "Always indent with 4 spaces.", True),
