@@ -20,7 +20,7 @@ from etude.stages.shared.attribution import MOST as ATTRIBUTED
 from etude.stages.shared.contest import ADDITION, REMOVAL
 from etude.stages.shared.copies import Copies
 from etude.stages.shared.history import measured, noted
-from etude.stages.shared.jury import BREAKS, taken_back
+from etude.stages.shared.jury import BREAKS
 from etude.stages.shared.left_out import LeftOut, names_one
 from etude.stages.shared.proof_data import ProofInput
 from etude.stages.shared.proposals import unite
@@ -234,7 +234,7 @@ class EvidenceSearch(Search):
             if applied.fate != "applied":
                 why = f"{applied.fate}: {applied.detail}"
             limit = ""
-            if taken_back(edit, state.ledger):
+            if any(one.edit.reason == BREAKS and one.edit.target == edit.content for one in state.ledger):
                 limit = "it was taken back, since it broke tasks"
             elif len(kept) == self._options.edits:
                 limit = f"more than search.edits = {self._options.edits}"

@@ -1,11 +1,11 @@
 """The edits that entered a skill and may do harm, and attempts with some of them left out."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from etude.records import Attempt, Edit, LedgerEntry, Skill, Task, TaskHistory, TrainState
+from etude.records import Attempt, Edit, Skill, Task, TaskHistory, TrainState
 from etude.skill import apply_edits, revised
 from etude.stages.shared.contest import REMOVAL
 from etude.stages.shared.history import Measure
@@ -121,31 +121,22 @@ class Jury:
 
 
 def added(state: TrainState) -> list[Removal]:
-    """What takes back each of the edits that entered and still hold in the skill, in their order."""
+    """What takes back each of the edits that entered and still stand in the skill, in their order. Not deletions: who
+    misses a line fails, and it is proposed anew. With them, a world of rules with exceptions ends at .90 in place of
+    1.00 of what can be reached (medians of 20 seeds)."""
     found: dict[str, Removal] = {}
     for entry in state.ledger:
         edit, text = entry.edit, state.current.text
         # What takes back what entered brings nothing.
-        if not entry.accepted or edit.reason == BREAKS or edit.op == "rewrite":
+        brings = entry.accepted and edit.reason != BREAKS and edit.op != "rewrite" and edit.content.strip()
+        if not brings or not _stands(edit, text):
             continue
-        if edit.content.strip():
-            op, back = ("replace", edit.target) if edit.op == "replace" and edit.target else ("delete", "")
-            undo, holds = Edit(op=op, target=edit.content, content=back, reason=BREAKS), _stands(edit, text)
-        else:  # where a deleted line stood is forgotten
-            undo = Edit(op="append", content=edit.target, reason=BREAKS)
-            holds = not _stands(undo, text)
-        if holds and apply_edits(text, [undo])[0] != text:
+        op, back = ("replace", edit.target) if edit.op == "replace" and edit.target else ("delete", "")
+        undo = Edit(op=op, target=edit.content, content=back, reason=BREAKS)
+        if apply_edits(text, [undo])[0] != text:
             found.pop(undo.id, None)  # where it came back, it counts from then on
             found[undo.id] = Removal(undo, entry.step, entry.tasks)
     return list(found.values())
-
-
-def taken_back(edit: Edit, ledger: Iterable[LedgerEntry]) -> bool:
-    """Whether what an edit brings, or the deletion that it is, was taken back before."""
-    undone = [entry.edit for entry in ledger if entry.edit.reason == BREAKS]
-    if edit.content.strip():
-        return any(one.target == edit.content for one in undone)
-    return any(one.op == "append" and one.content == edit.target for one in undone)
 
 
 def _stands(edit: Edit, text: str) -> bool:
