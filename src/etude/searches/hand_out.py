@@ -20,8 +20,8 @@ runs of a small real model, the skill chosen is worse than the best one of its r
 .038, and by .048 where the last one is taken; with all of them by .019, for a fifth more attempts."""
 _MORE, _LOOKS = 80, 2
 """Fresh attempts at validation tasks with each skill, about, where one at each points to a gain and does not show it,
-and how often, if the first do the same. With 40 tasks a gain of .15 is shown in .50 to .62 of cases by the first, in
-.68 to .82 by both (simulated). With training tasks, four of six skills passed that had only memorized these."""
+and how often, if the first do the same: of 100 gains of .15, with 40 tasks, the first show 52 and both 72
+(benchmarks/verdicts.py). With training tasks, four of six skills passed that had only memorized these."""
 _FEW, _TRIALS = 20, 3
 """With fewer training and validation tasks, only a gain of more than a half is mostly shown on tasks like them: so
 the skill has to be better on just these, in so many fresh attempts at each."""

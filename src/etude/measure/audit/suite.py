@@ -228,11 +228,11 @@ class Auditing:
 
     def _open(self) -> list[tuple[Task, str]]:
         """Tasks to attempt again, and with which version."""
-        tried, config = self.tried, self._config
-        told = [task for task in self.tasks if task.id in self._gives_away and not self._passes_without(task)]
-        told = [task for task in told if task.id in tried and len(self._without(task)) < _WITHOUT]
-        without = [(task, "none") for task in told if another_trial_tells(config, task)]
-        return without + [(task, tried[task.id].next_version) for task in self._alike() if task not in told]
+        tried, alike = self.tried, self._alike()
+        told = [task for task in self.tasks if task.id in self._gives_away and task.id in tried and task not in alike]
+        told = [task for task in told if not self._passes_without(task) and len(self._without(task)) < _WITHOUT]
+        again = [(task, "none") for task in told if another_trial_tells(self._config, task)]
+        return [*again, *((task, tried[task.id].next_version) for task in alike)]
 
     def _without(self, task: Task) -> list[Score]:
         """The attempts at a task without what the skill says."""
