@@ -318,10 +318,12 @@ def _listed(folders: Sequence[Path], home: Path, environ: Mapping[str, str]) -> 
     for settings in (folder / f"opencode.{end}" for folder in places for end in ("json", "jsonc")):
         for pattern in _setting(settings, "instructions"):
             at = pattern.replace("~", str(home), 1) if pattern.startswith("~/") else pattern
-            roots, name = ([Path("/")], at.lstrip("/")) if at.startswith("/") else (folders, at)
-            if "**" in name and roots[-1] == Path(roots[-1].anchor):
-                roots = roots[:1]  # nobody waits until a whole disk is looked through
-            found += [path for root in roots if "://" not in at for path in named_in(root, name)]
+            if at.startswith("/"):  # only its last part is a pattern
+                found += named_in(Path(at).parent, Path(at).name)
+            elif "://" not in at:
+                # Nobody waits until a whole disk is looked through.
+                disk = "**" in at and folders[-1] == Path(folders[-1].anchor)
+                found += [path for root in (folders[:1] if disk else folders) for path in named_in(root, at)]
     return [path for path in found if path.is_file()]
 
 
