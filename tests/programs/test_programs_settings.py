@@ -175,6 +175,24 @@ def test_a_pattern_for_any_depth_is_not_looked_for_on_the_whole_disk(tmp_path: P
     assert {str(path.relative_to(tmp_path)) for path in found} == {P + "x/a.md", "top/c.md"}
 
 
+@pytest.mark.parametrize(
+    ("agent", "closed"),
+    [("codex", H + ".codex/AGENTS.md"), ("claude-code", P + ".claude/rules/a.md"), ("claude-code", P + "CLAUDE.md")],
+)
+def test_a_file_that_nobody_may_read_stops_nothing(
+    tmp_path: Path, agent: str, closed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, read = made(tmp_path, {closed: "W", P + "AGENTS.md": "W"}), Path.read_bytes
+
+    def read_bytes(path: Path) -> bytes:
+        if path == tmp_path / closed:
+            raise PermissionError(13, "Permission denied")
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    assert project / "AGENTS.md" in in_force(agent, project, tmp_path / "home", {}).files
+
+
 @pytest.mark.programs
 @pytest.mark.parametrize(
     ("agent", "texts", "read"),
