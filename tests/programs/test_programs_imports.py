@@ -42,7 +42,7 @@ FILES = [*"abcdeghijk", "f f"]
 INDENTED = (
     "W\n\nText:\n\n    @./a.md\n\n\t@./b.md\n\n- item\n\n    @./c.md\n\n1. one\n\n       @./d.md\nend\n    @./e.md\n"
     "\n> quote @./f.md\n\n>     @./g.md\n\n# H\n    @./h.md\n\n***\n    @./i.md\r\n\r\n-     @./j.md\n\n"
-    "- a\n\n  - b\n\n      @./k.md\n\n        @./l.md\n\n  @./m.md\n"
+    "- a\n\n  - b\n\n      @./k.md\n\n        @./l.md\n\n  @./m.md\n\n* b\nstill b\n\n    @./n.md\n"
 )
 SPANS = (
     "W\n\nIt is ` a tick.\n\n@./a.md\n\nAnd ` another.\n\n`` @./b.md ` x ``\n\n`z`@./c.md and `z` @./d.md\n\n"
@@ -160,11 +160,11 @@ CASES = [
         for one, read in PATTERNS.items()
     ),
     *(
-        (agent, {P + file: text, **{f"{P}{at}.md": "W" for at in "abcdefghijklm"}}, {}, read)
+        (agent, {P + file: text, **{f"{P}{at}.md": "W" for at in "abcdefghijklmn"}}, {}, read)
         for agent, file, text, read in (
-            ("claude-code", "CLAUDE.md", INDENTED, "CLAUDE.md c e f k m"),
-            ("qwen-code", "QWEN.md", INDENTED, "QWEN.md c d e f j k l m"),
-            ("gemini-cli", "GEMINI.md", INDENTED, "GEMINI.md a b c d e f g h i j k l m"),
+            ("claude-code", "CLAUDE.md", INDENTED, "CLAUDE.md c e f k m n"),
+            ("qwen-code", "QWEN.md", INDENTED, "QWEN.md c d e f j k l m n"),
+            ("gemini-cli", "GEMINI.md", INDENTED, "GEMINI.md a b c d e f g h i j k l m n"),
             ("claude-code", "CLAUDE.md", SPANS, "CLAUDE.md a c d f"),
             ("qwen-code", "QWEN.md", SPANS, "QWEN.md a d f"),
             ("gemini-cli", "GEMINI.md", SPANS, "GEMINI.md d f"),

@@ -116,12 +116,12 @@ CASES = [
         "opencode",
         {
             P + ".git": "",
-            P
-            + "opencode.json": '{"instructions": ["{a,b/{c,d}}.md", "e/**.md", "f/**", "a**b", "[g", "", "../h.md"]}',
-            **{f"{P}{name}.md": "W" for name in ("a", "b/c", "b/d", "e/e", "e/x/y", "f/f", "f/x/g")},
-            "top/h.md": "W",
+            P + "opencode.json": '{"instructions": ["{a,b/{c,d}}.md", "e/**.md", "f/**", "a**b", "[g", "", "../h.md",'
+            ' ".", "{/etc/,i}j.md", "~/k/*.md", "~/l*/l.md"]}',
+            **{f"{P}{name}.md": "W" for name in ("a", "b/c", "b/d", "e/e", "e/x/y", "f/f", "f/x/g", "ij")},
+            **dict.fromkeys(["top/h.md", H + "k/k.md", H + "lm/l.md"], "W"),
         },
-        "a c d e f g h",
+        "a c d e f g h ij k",
         "AGENTS.md",
     ),
     ("claude-code", {P + "CLAUDE.md": "\ufeff@a.md\r\nW", P + "a.md": "W"}, "CLAUDE a", "CLAUDE.md"),
@@ -165,10 +165,32 @@ def test_settings_and_front_matter_decide_what_is_read(
 
 def test_a_pattern_for_any_depth_is_not_looked_for_on_the_whole_disk(tmp_path: Path) -> None:
     """Outside of a repository OpenCode looks there, in minutes."""
-    texts = {P + "opencode.json": '{"instructions": ["**/a.md", "c.md"]}', P + "x/a.md": "W", "top/y/a.md": "W"}
+    texts = {
+        P + "opencode.json": '{"instructions": ["**/a.md", "/**/a.md", "c.md"]}',
+        P + "x/a.md": "W",
+        "top/y/a.md": "W",
+    }
     project = made(tmp_path, texts | {"top/c.md": "W"})
     found = in_force("opencode", project, tmp_path / "home", {}).files
     assert {str(path.relative_to(tmp_path)) for path in found} == {P + "x/a.md", "top/c.md"}
+
+
+@pytest.mark.parametrize(
+    ("agent", "closed"),
+    [("codex", H + ".codex/AGENTS.md"), ("claude-code", P + ".claude/rules/a.md"), ("claude-code", P + "CLAUDE.md")],
+)
+def test_a_file_that_nobody_may_read_stops_nothing(
+    tmp_path: Path, agent: str, closed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, read = made(tmp_path, {closed: "W", P + "AGENTS.md": "W"}), Path.read_bytes
+
+    def read_bytes(path: Path) -> bytes:
+        if path == tmp_path / closed:
+            raise PermissionError(13, "Permission denied")
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    assert project / "AGENTS.md" in in_force(agent, project, tmp_path / "home", {}).files
 
 
 @pytest.mark.programs

@@ -271,8 +271,8 @@ def askable(found: Sequence[Request], catalogue: Catalogue) -> Asked:
     unique = list({(each.text, each.needs, each.quiet): each for each in found}.values())
     kept = [each for each in unique if not each.needs or any(name in catalogue for name in each.needs)]
     gone = [each for each in unique if each.needs and not any(name in catalogue for name in each.needs)]
-    some = f"{len(gone)} requests need skills that are" if len(gone) > 1 else "1 request needs a skill that is"
-    return Asked(kept, [f"{some} not there, as {gone[0].needs[0]!r}: left out"] if gone else [])
+    what = f"{len(gone)} requests need skills that are" if len(gone) > 1 else "1 request needs a skill that is"
+    return Asked(kept, [f"{what} not there, as {gone[0].needs[0]!r}: left out"] if gone else [])
 
 
 def near(found: Sequence[Request], skill: str, description: str, most: int) -> list[Request]:

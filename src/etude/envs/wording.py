@@ -44,8 +44,8 @@ _SHORT = 3
 _ENDING = re.compile(r"(?<=...)(?:ing|ation|ie|er|ed|en|ly|d|y|e)?(?:['’]?s)?$")
 _STEM = 5
 """Letters of a word that tell what it is, whatever its ending."""
-_NUMBER_WORDS = "two three four five six seven eight nine ten"
-_NUMBERS = {word: str(at) for at, word in enumerate(re.findall(r"\w+", _NUMBER_WORDS), 2)}
+_NUMBER_WORDS = "one two three four five six seven eight nine ten"
+_NUMBERS = {word: str(at) for at, word in enumerate(re.findall(r"\w+", _NUMBER_WORDS), 1)}
 _SUBJECT = 2
 """Words that two rules have in common at least which differ in a number: else nobody knows that they are about one
 thing."""
@@ -135,7 +135,8 @@ def contrary(one: str, other: str) -> bool:
     negated = [bool(_DENIALS & set(wording(text))) for text in (one, other)]
     if left == right or negated[0] != negated[1] or len(left) != len(right):
         return bool(left) and left == right and negated[0] != negated[1]
-    counted = ([_NUMBERS.get(word, word) for word in words] for words in (left, right))
+    # `1 line` and `2 lines`, `10s` and `30s` differ in the number alone.
+    counted = ([_NUMBERS.get(word, word.rstrip("s")) for word in words] for words in (left, right))
     differ = [pair for pair in zip(*counted, strict=True) if pair[0] != pair[1]]
     return 0 < len(differ) <= len(left) - _SUBJECT and all(word.isdecimal() for pair in differ for word in pair)
 

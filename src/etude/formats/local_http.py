@@ -40,7 +40,7 @@ def json_response(data: Any, status: int = 200) -> "Response":
     return Response(json.dumps(data), status, media_type="application/json")
 
 
-async def left(receive: Callable[[], Awaitable[Any]]) -> None:
+async def client_left(receive: Callable[[], Awaitable[Any]]) -> None:
     """Wait until the client is gone."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -21,7 +21,7 @@ from etude.formats import (
     estimate,
     with_field,
 )
-from etude.formats.local_http import json_response, left, loopback, need_server, server_settings
+from etude.formats.local_http import client_left, json_response, loopback, need_server, server_settings
 from etude.gateway.session import HUNG_UP, MOST_BYTES, REFUSED, GatewaySession, PendingRequest
 from etude.sandbox.scratch import Scratch
 
@@ -154,7 +154,7 @@ class _Application:
         if refusal:
             return _error(form, REFUSED, refusal)
         turn = session.ask(call.request, len(body))
-        gone = asyncio.create_task(left(request.receive))
+        gone = asyncio.create_task(client_left(request.receive))
         try:
             over = await turn.wait(self._keepalive if call.stream else None, gone)
             if not over and not gone.done():

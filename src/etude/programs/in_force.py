@@ -6,6 +6,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -163,10 +164,7 @@ def _there(reader: Reader, folders: Sequence[Path], *, last: bool = False) -> tu
 
 
 def _has_text(path: Path) -> bool:
-    try:
-        return path.is_file() and bool(_UNSEEN.sub("", _text_of(path)).strip())
-    except OSError:
-        return False
+    return path.is_file() and bool(_UNSEEN.sub("", _text_of(path)).strip())
 
 
 def _reader(agent: str, project: Path, home: Path, environ: Mapping[str, str], version: str | None) -> Reader:
@@ -213,7 +211,7 @@ def _of_user(agent: str, reader: Reader, home: Path, environ: Mapping[str, str])
         return [folder / name for name in names if (folder / name).is_file()] + more
     if agent == "codex":
         wanted = [_codex(home, environ) / name for name in ("AGENTS.override.md", "AGENTS.md")]
-        wanted = [path for path in wanted if path.is_file() and path.read_bytes().strip()]
+        wanted = [path for path in wanted if path.is_file() and _text_of(path).strip()]
     elif agent == "opencode":
         wanted = [_opencode(home, environ) / "AGENTS.md", home / ".claude" / "CLAUDE.md"]
     else:
@@ -235,8 +233,10 @@ def _rules_in(folder: Path, agent: str) -> list[Path]:
 
 
 def _text_of(path: Path) -> str:
-    """A file as text, whatever its bytes and line ends are."""
-    return path.read_bytes().decode(errors="replace").replace("\r\n", "\n")
+    """A file as text, whatever its bytes and line ends are; empty where it cannot be read."""
+    with suppress(OSError):
+        return path.read_bytes().decode(errors="replace").replace("\r\n", "\n")
+    return ""
 
 
 def _for_some(rule: str, agent: str) -> bool:
@@ -318,10 +318,12 @@ def _listed(folders: Sequence[Path], home: Path, environ: Mapping[str, str]) -> 
     for settings in (folder / f"opencode.{end}" for folder in places for end in ("json", "jsonc")):
         for pattern in _setting(settings, "instructions"):
             at = pattern.replace("~", str(home), 1) if pattern.startswith("~/") else pattern
-            roots, name = ([Path("/")], at.lstrip("/")) if at.startswith("/") else (folders, at)
-            if "**" in name and roots[-1] == Path(roots[-1].anchor):
-                roots = roots[:1]  # nobody waits until a whole disk is looked through
-            found += [path for root in roots if "://" not in at for path in named_in(root, name)]
+            if at.startswith("/"):  # only its last part is a pattern
+                found += named_in(Path(at).parent, Path(at).name)
+            elif "://" not in at:
+                # Nobody waits until a whole disk is looked through.
+                disk = "**" in at and folders[-1] == Path(folders[-1].anchor)
+                found += [path for root in (folders[:1] if disk else folders) for path in named_in(root, at)]
     return [path for path in found if path.is_file()]
 
 

@@ -61,6 +61,7 @@ def named_in(folder: Path, pattern: str) -> list[Path]:
         parts = (f"{pattern[: choice.start()]}{one}{pattern[choice.end() :]}" for one in choice[1].split(","))
         return [path for part in parts for path in named_in(folder, part)]
     found, pattern = list[Path](), _PARTIAL.sub("*", pattern)
-    with suppress(OSError, ValueError):  # a folder that cannot be listed, and what is no pattern
+    # A folder that cannot be listed, and what is no pattern: nothing, a whole path, or a dot.
+    with suppress(OSError, ValueError, NotImplementedError, IndexError):
         found += sorted(folder.glob(f"{pattern}/*" if pattern.endswith("**") else pattern))
     return found

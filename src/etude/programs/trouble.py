@@ -92,9 +92,11 @@ def _allowed_again(words: str, now: datetime) -> datetime | None:
     if found := _SINCE_1970.search(words):
         return datetime.fromtimestamp(int(found[1]), UTC)
     with suppress(ValueError):
-        if found := _ISO.search(words):
-            at = datetime.fromisoformat(found[0])
-            return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+        said = (datetime.fromisoformat(each[0]) for each in _ISO.finditer(words))
+        moments = (at.replace(tzinfo=at.tzinfo or UTC).astimezone(UTC) for at in said)
+        # An earlier one is when the line was written.
+        if at := next((at for at in moments if at > now), None):
+            return at
     if found := next((each for each in _IN.finditer(words) if any(each.groups())), None):
         days, hours, minutes = (int(each or 0) for each in found.groups())
         return now + timedelta(days=days, hours=hours, minutes=minutes)

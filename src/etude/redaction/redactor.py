@@ -15,7 +15,6 @@ from pydantic import JsonValue
 
 from etude.errors import ConfigError
 from etude.redaction.assignments import secret_kind, without_assignments
-from etude.redaction.services import SERVICE_SHAPES, SPOKEN_SHAPES, without_numbers
 from etude.redaction.shapes import (
     SHAPES,
     TRANSCRIPT_SHAPES,
@@ -26,6 +25,7 @@ from etude.redaction.shapes import (
     without_shapes,
     without_terminal,
 )
+from etude.redaction.transcript_shapes import SERVICE_SHAPES, SPOKEN_SHAPES, without_numbers
 from etude.secret_values import SHORTEST_KEY, Secrets, is_key
 
 _SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")

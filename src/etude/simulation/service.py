@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from etude.formats import CHAT, BadBody, Format, WireRequest, with_field
-from etude.formats.local_http import json_response, left
+from etude.formats.local_http import client_left, json_response
 from etude.records import Record, Reply
 from etude.simulation.schemas import wanted_form
 from etude.simulation.text import CHARS_PER_TOKEN, tokens, uniform
@@ -309,7 +309,7 @@ def _severed(data: bytes | None, announced: int | None, wait: float, kind: str =
                 raise RuntimeError("this fault needs the server of `serve` or `running_endpoint`")
             if data is None:
                 try:
-                    await asyncio.wait_for(left(receive), wait)
+                    await asyncio.wait_for(client_left(receive), wait)
                 except TimeoutError:
                     pass
                 transport.abort()

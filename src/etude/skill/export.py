@@ -95,7 +95,7 @@ def check_replaceable(skill: Skill, place: Path) -> None:
     if others:
         raise SkillError(
             f"{str(place)!r} has files that the skill to be written does not have: "
-            f"{some(list(map(repr, others)), _SHOWN)}",
+            + some(list(map(repr, others)), _SHOWN),
             hint="remove those of the old skill and move your own away, or give another name",
         )
 

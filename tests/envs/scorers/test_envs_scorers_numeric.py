@@ -182,6 +182,8 @@ class TestNumeric(ScorerContract):
         ("Answer:\n42\n\n[1] https://example.com/7", 42),
         ("[42]", 42),
         ("It prints:\n[1] 42", 42),
+        ("It prints:\n[1] 4.2e+01", 42),
+        ("It prints:\n[1] \u221242", -42),
         ("\n[1] 42", 42),
         ("#### 12 apples in 2 boxes", 12),
         ("24 in a box of 7, so 31", 31),

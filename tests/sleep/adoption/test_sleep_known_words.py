@@ -321,6 +321,8 @@ def test_a_rule_stands_there_whatever_stands_beside_it(document: str, rule: str)
             True,
         ),
         ("Use Python 3.11.", "Use Python 3.12.", True),
+        ("Leave one blank line between functions.", "Leave two blank lines between functions.", True),
+        ("A call takes at most 10s.", "A call takes at most 30s.", True),
         ("Retry 3 times.", "Retry three times.", False),
         ("Retry 3 times.", "Retry 3 times quickly.", False),
         ("Retry 3 times.", "Retry many times.", False),

@@ -48,7 +48,10 @@ LABELLED = re.compile(
     rf"^[^\w\n]*(?P<words>[^\W\d_][^\n:.;!?]{{0,30}}):\W{{0,4}}{_NOUN}{_LABEL}[^\w\n]*$", re.MULTILINE | re.IGNORECASE
 )
 CONCLUDES = re.compile(
-    r"\b(?:verdict|decision|conclusion|select|solution|result|response|output|judge?ment)", re.IGNORECASE
+    r"\b(?:verdict|decision|conclusion|select|solution|result|response|output|judge?ment)"
+    r"|\b(?:final|chosen|correct(?:\sone)?|most\slikely|prediction|recommendation|label|classification|vote|therefore"
+    r"|ergebnis|fazit)\Z",
+    re.IGNORECASE,
 )
 LETTER = re.compile(r"(?<![\w'\u2019])(?P<label>[A-Z])(?![\w'\u2019])")
 LEFT_ASIDE = re.compile(rf"\b(?:not|instead\sof|rather\sthan)\s{_NOUN}[(]?{LETTER.pattern}", re.IGNORECASE)

@@ -46,7 +46,8 @@ _MEASURE = re.compile(
 """Of an amount that has several numbers, as in `5 ft 10 in`."""
 _EQUALS = re.compile(rf"{_MEASURE.pattern} ?=.*", re.IGNORECASE | re.DOTALL)
 _NOTE = re.compile(
-    r"(?<=[\d.%)])(?: ?\[\^?\d{1,3}\])+(?=[\s.,;:]|\Z)|(?<=\n)\[\^?\d{1,3}\]:? (?!-?[\d.,]+\s*(?:\n|\Z)).*"
+    r"(?<=[\d.%)])(?: ?\[\^?\d{1,3}\])+(?=[\s.,;:]|\Z)"
+    r"|(?<=\n)\[\^?\d{1,3}\]:? (?![-+\u2212]?[\d.,]+(?:e[-+]?\d+)?\s*(?:\n|\Z)).*"
 )
 """A mark of a footnote, as in `42 [1]`, and the note."""
 _WITHIN = re.compile(rf"{_UNIT} in ", re.IGNORECASE)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import AwareDatetime, Field
 
-from etude.readable import counted
+from etude.readable import counted, some
 from etude.records import Record
 from etude.redaction.redactor import Redactor
 from etude.sleep.report import NightIntake
@@ -56,9 +56,8 @@ class Harvest(NightIntake):
     @property
     def hints(self) -> tuple[str, ...]:
         """What could be taken in as well, and how."""
-        often = sorted(self.gone.items(), key=lambda each: (-each[1], each[0]))[:_SHOWN]
-        folders = ", ".join(f"{folder!r} ({count})" for folder, count in often)
-        folders += f" and {len(self.gone) - _SHOWN} more" if len(self.gone) > _SHOWN else ""
+        often = sorted(self.gone.items(), key=lambda each: (-each[1], each[0]))
+        folders = some([f"{folder!r} ({count})" for folder, count in often], _SHOWN)
         told = self.skipped.get(SCRIPT, 0)
         return (
             *((f"folders that are gone: {folders}; sleep.other_paths takes in those of this project",) * bool(often)),

@@ -1,5 +1,5 @@
-"""Secrets of services and programs that have a form of their own: two parts, a check digit, a place in a file or on a
-command line. And those that nothing but the words before them gives away: `my token is ...`. For transcripts only.
+"""What is a secret in transcripts only: what services and programs give a form of its own (two parts, a check digit,
+a place in a file or on a command line), and what nothing but the words before it gives away: `my token is ...`.
 
 A name in a sentence is followed by prose more often than by a secret, so that what is taken there has a digit in it,
 and a length.
