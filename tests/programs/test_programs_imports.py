@@ -23,6 +23,7 @@ OUT = {
     **dict.fromkeys(["top/out2.md", "top/deep.md", H + "mine.md", "abs/a.md"], "W"),
 }
 EXCLUDED = '{"claudeMdExcludes": [%s]}'
+NAMED = '{"context": {"fileName": %s}}'
 NAMES = {P + "CLAUDE.md": "W", "top/CLAUDE.md": "W", P + "AGENTS.md": "W", P + ".claude/rules/sub/b.md": "W"}
 RULES = {P + "CLAUDE.md": "W", P + "docs/in.md": "W", "top/rules/out.md": "W"}
 ABOVE_RULES = {P + "CLAUDE.md": "W", "top/.claude/rules/k.md": "W", "top/r/l.md": "W", P + "m.md": "W"}
@@ -171,6 +172,16 @@ CASES = [
             ("copilot-cli", "AGENTS.md", SPANS, "AGENTS.md a c d e f"),
         )
     ),
+    *(
+        (
+            "gemini-cli",
+            {H + ".gemini/settings.json": NAMED % '"a.md"', P + ".gemini/settings.json": NAMED % named}
+            | {P + "GEMINI.md": "W", P + "a.md": "W"},
+            {},
+            "GEMINI.md",
+        )
+        for named in ("[]", '""', "null")
+    ),
     ("gemini-cli", chain(P + "GEMINI.md", 12), {}, " ".join(chained(P + "GEMINI.md", 12))),
     (
         "gemini-cli",
@@ -274,6 +285,33 @@ def test_a_new_file_is_one_that_is_read(tmp_path: Path, excluded: str, there: li
     before.memory.write_text("- A rule.\n")
     after = in_force("claude-code", project, tmp_path / "home", {})
     assert (after.memory, set(after.files)) == (before.memory, {before.memory, *before.files})
+
+
+def test_what_the_manager_of_a_machine_has_for_all_is_read_whatever_settings_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("etude.programs.in_force._MANAGED", tmp_path / "managed")
+    texts = {
+        "managed/CLAUDE.md": "W @out.md @ROOT/top/project/in.md",
+        "managed/.claude/rules/k.md": "W",
+        **dict.fromkeys(["managed/out.md", P + "in.md", P + "CLAUDE.md", H + ".claude/CLAUDE.md"], "W"),
+    }
+    managed = ["managed/CLAUDE.md", P + "in.md", "managed/.claude/rules/k.md"]
+    project = made(tmp_path, texts | {P + ".claude/settings.json": EXCLUDED % '"**/*.md"'}, {})
+    assert [
+        str(path.relative_to(tmp_path)) for path in in_force("claude-code", project, tmp_path / "home", {}).files
+    ] == managed
+    (project / ".claude" / "settings.json").unlink()
+    for name, pattern in (
+        ("managed-settings.json", "**/project/CLAUDE.md"),
+        ("managed-settings.d/a.json", "**/home/**"),
+    ):
+        path = tmp_path / "managed" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(EXCLUDED % json.dumps(pattern))
+    assert [
+        str(path.relative_to(tmp_path)) for path in in_force("claude-code", project, tmp_path / "home", {}).files
+    ] == managed
 
 
 def test_a_linked_project_is_read_with_the_folders_above_the_one_it_leads_to(tmp_path: Path) -> None:

@@ -156,6 +156,12 @@ TEXTS = [
         "CLAUDE.md",
         "CLAUDE.md",
     ),
+    (
+        "codex",
+        {H + ".codex/config.toml": "project_doc_max_bytes = 0", P + "AGENTS.md": "W", H + ".codex/AGENTS.md": "W"},
+        "AGENTS.md",
+        "~/.codex/AGENTS.md",
+    ),
     ("gemini-cli", {P + "GEMINI.md": "W @./x.md", P + "x.md": "W"}, "GEMINI.md", "GEMINI.md x.md"),
     ("qwen-code", {P + "QWEN.md": "W @./x.md", P + "x.md": "W"}, "QWEN.md", "QWEN.md x.md"),
     (
@@ -266,15 +272,28 @@ def test_an_earlier_version_that_reads_no_agents_file_gets_one_that_imports_it(t
     assert place.memory.read_text().startswith("@AGENTS.md\n\n<!-- etude:begin learned -->\n- Learned.\n")
 
 
-def test_a_file_that_was_made_since_the_night_is_not_put_out_of_force(tmp_path: Path) -> None:
-    place = Project(made(tmp_path, {}), tmp_path / "state")
-    change = proposed(place, place.root / "AGENTS.md", "- Learned.\n")
-    offer = Proposal(night="n1", project=str(place.root), agent="opencode", documents=(change,))
+@pytest.mark.parametrize(
+    ("agent", "goes", "there", "since"),
+    [
+        ("opencode", "AGENTS.md", "", "CLAUDE.md"),
+        ("opencode", "CLAUDE.md", "Be kind.\n", "AGENTS.md"),
+        ("claude-code", "AGENTS.md", "Be kind.\n", "CLAUDE.md"),
+        ("claude-code", "CLAUDE.md", "Be kind.\n", ".claude/settings.json"),
+    ],
+)
+def test_what_an_agent_does_not_read_since_the_night_is_left_as_it_is(
+    tmp_path: Path, agent: str, goes: str, there: str, since: str
+) -> None:
+    place = Project(made(tmp_path, {P + goes: there} if there else {}), tmp_path / "state")
+    change = proposed(place, place.root / goes, "- Learned.\n")
+    offer = Proposal(night="n1", project=str(place.root), agent=agent, documents=(change,))
     staged = stage(tmp_path / "state" / "nights" / "n1", offer)
-    (place.root / "CLAUDE.md").write_text("Be kind.\n")
-    with pytest.raises(InputError, match=r"would put '.*CLAUDE\.md' out of force"):
+    (place.root / since).parent.mkdir(exist_ok=True)
+    (place.root / since).write_text('{"claudeMdExcludes": ["**/CLAUDE.md"]}')
+    before = place.files()
+    with pytest.raises(InputError, match=rf"{agent} does not read '.*{goes}' as things are since night"):
         adopt(staged, place.root, place.state)
-    assert not (place.root / "AGENTS.md").exists()
+    assert place.files() == before
 
 
 @pytest.mark.parametrize("pattern", ["**/*.md", "**", "**/{CLAUDE*,AGENTS,.claude/rules/*}.md"])
@@ -284,8 +303,11 @@ def test_where_settings_exclude_every_file_for_rules_a_night_says_so_and_writes_
     settings = {P + ".claude/settings.json": f'{{"claudeMdExcludes": ["{pattern}"]}}'}
     project = made(tmp_path, settings | {P + "CLAUDE.md": "W"})
     around, asked = Surroundings(home=tmp_path / "home", environ={}), SleepSection(project=str(project))
-    with pytest.raises(SkillError, match="claude-code reads no file that rules could go into: claudeMdExcludes"):
-        documents_of(asked, around)
+    for memory in (True, str(project / "CLAUDE.md")):
+        with pytest.raises(
+            SkillError, match=r"claude-code would not read .*CLAUDE.md': its setting claudeMdExcludes"
+        ):
+            documents_of(asked.model_copy(update={"memory": memory}), around)
     assert documents_of(asked.model_copy(update={"memory": False}), around).shared == ()
 
 

@@ -4,38 +4,33 @@ of force or says again what stands there. Seen with real programs; the tests mar
 import json
 import os
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import yaml
 from pydantic import JsonValue
 
 from etude.programs.imports import CLAUDE as CLAUDE_IMPORTS
 from etude.programs.imports import COPILOT, GEMINI, QWEN, Imports, imported
-from etude.programs.path_patterns import matching, named_in
+from etude.programs.path_patterns import for_some, matching, named_in
 from etude.programs.project_paths import place_of
 from etude.programs.repository import repository
-from etude.programs.transcripts.values import items, table
-from etude.safe_yaml import load_yaml
+from etude.programs.transcripts.values import table
 
 CLAUDE = "claude-code"
 READS_AGENTS = "2.1.281"
 """The first version of Claude Code that reads AGENTS.md, where there is no CLAUDE.md."""
 _CODEX_READS = 32 * 2**10
 """Bytes that Codex reads of all files of a project together, unless its settings say otherwise."""
+_MANAGED = Path("/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code")
+"""Where Claude Code reads what whoever manages the machine has for all: no setting keeps it from these files."""
 _BELOW = ("*", "*/*")
 """Folders of a project in which agents are started, too."""
 _UNSEEN = re.compile(r"\A\ufeff?---[ \t]*$[\s\S]*?^---[ \t]*$|<!--[\s\S]*?-->", re.MULTILINE)
 """What Claude Code takes out of a file before it looks whether there is any text."""
-_FRONT = re.compile(r"\A\ufeff?---[ \t]*$([\s\S]*?)^---[ \t]*$", re.MULTILINE)
-_LINE_OF_FRONT = re.compile(r"^(\w+):[ \t]*(.*)$", re.MULTILINE)
-_KEYS = {"copilot-cli": ("applyTo", "paths")}
-"""What names the files; `paths` for the other programs."""
-_EVERYWHERE = {"claude-code": ("", "**", "**/**"), "copilot-cli": ("", "*", "**", "**/*")}
-"""What names all files; for the other programs only nothing does."""
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*[\s\S]*?\*/')
 
 
@@ -67,7 +62,7 @@ class Reader(NamedTuple):
 
     def excludes(self, path: Path) -> bool:
         """Whether settings keep the program from reading a file."""
-        return self.excluded is not None and any(map(self.excluded.fullmatch, (str(path), os.path.realpath(path))))
+        return _among(self.excluded, path)
 
 
 class InForce(NamedTuple):
@@ -79,8 +74,15 @@ class InForce(NamedTuple):
     """All files of instructions that are there, imports and the user's own among them."""
     room: int | None = None
     """How many bytes of the memory file are read; None for all."""
-    unread: bool = False
-    """Settings keep the agent from reading the memory file, and any that could be in its place."""
+    excluded: re.Pattern[str] | None = None
+    """Paths of files that settings keep the agent from reading."""
+
+    def unread(self, path: Path) -> str:
+        """The setting that keeps the agent from reading a file of the project; empty where it reads it. Of the memory
+        file: any that could be in its place is not read either."""
+        if _among(self.excluded, path):
+            return "claudeMdExcludes"
+        return "project_doc_max_bytes" if self.room == 0 else ""
 
 
 def in_force(
@@ -116,6 +118,9 @@ def in_force(
         own = list(_with_imports(own, home, reader, lambda _: None))
         rules = [path for path in rules if inside is None or not _leads_out(path, inside)]
         rules, found = (list(_with_imports(each, home, reader, lambda _: inside)) for each in (rules, found))
+        managed = [_MANAGED / "CLAUDE.md", *_rules_in(_MANAGED / ".claude" / "rules", agent)]
+        always = reader._replace(excluded=None)
+        own[:0] = _with_imports(filter(always.counts, managed), home, always, lambda _: inside)
     else:
         own, found = (list(_with_imports(each, home, reader, _surrounding)) for each in (own, found))
     if agent == "gemini-cli":
@@ -124,15 +129,26 @@ def in_force(
     if agent == "opencode":
         own += _listed(folders, home, environ)
     memory = _memory(reader, project, folders, place_of(agent).memory)
-    room = _room(found, memory, home, environ) if agent == "codex" else None
-    return InForce(memory, tuple(dict.fromkeys([*own, *rules, *found])), room, reader.excludes(memory))
+    room = None
+    if agent == "codex":
+        found, room = _read_by_codex(found, memory, home, environ)
+    return InForce(memory, tuple(dict.fromkeys([*own, *rules, *found])), room, reader.excluded)
 
 
-def _room(found: Sequence[Path], memory: Path, home: Path, environ: Mapping[str, str]) -> int:
-    """What files in the folders above leave of what Codex reads."""
+def _among(paths: re.Pattern[str] | None, path: Path) -> bool:
+    return paths is not None and any(map(paths.fullmatch, (os.path.abspath(path), os.path.realpath(path))))
+
+
+def _read_by_codex(
+    found: Sequence[Path], memory: Path, home: Path, environ: Mapping[str, str]
+) -> tuple[list[Path], int]:
+    """Which files Codex reads, from the highest folder on, and how many bytes they leave for the memory file."""
     named = _setting(_codex(home, environ) / "config.toml", "project_doc_max_bytes")
-    most = int(named[0]) if named and named[0].isdecimal() else _CODEX_READS
-    return max(0, most - sum(path.stat().st_size for path in found if path != memory))
+    read, left = list[Path](), int(named[0]) if named and named[0].isdecimal() else _CODEX_READS
+    for path in found:
+        read += [path] if left else []
+        left = left if path == memory else max(0, left - path.stat().st_size)
+    return read, left
 
 
 def opening_of(path: Path) -> str:
@@ -198,7 +214,7 @@ def _of_user(agent: str, reader: Reader, home: Path, environ: Mapping[str, str])
     """The user's own instructions, for all projects."""
     if agent == CLAUDE:
         claude = _claude(home, environ)
-        return [Path("/etc/claude-code/CLAUDE.md"), claude / "CLAUDE.md", *_rules_in(claude / "rules", agent)]
+        return [claude / "CLAUDE.md", *_rules_in(claude / "rules", agent)]
     if agent in ("gemini-cli", "qwen-code", "copilot-cli"):
         if agent == "copilot-cli":
             folder, names = _folder(environ, "COPILOT_HOME", home / ".copilot"), ("copilot-instructions.md",)
@@ -229,7 +245,7 @@ def _rules_in(folder: Path, agent: str) -> list[Path]:
             continue
         seen.add(real)
         found += [Path(at, name) for name in names if name.endswith(end)]
-    return [path for path in sorted(found) if path.is_file() and not _for_some(_text_of(path), agent)]
+    return [path for path in sorted(found) if path.is_file() and not for_some(_text_of(path), agent)]
 
 
 def _text_of(path: Path) -> str:
@@ -237,24 +253,6 @@ def _text_of(path: Path) -> str:
     with suppress(OSError):
         return path.read_bytes().decode(errors="replace").replace("\r\n", "\n")
     return ""
-
-
-def _for_some(rule: str, agent: str) -> bool:
-    """Whether a rule is read with some files only."""
-    front = _FRONT.match(rule)
-    if front is None:
-        return False
-    try:
-        meta = table(load_yaml(front[1]))
-    except yaml.YAMLError:  # as where a pattern that begins with a star has no quotes
-        meta = dict(_LINE_OF_FRONT.findall(front[1]))
-    named = [one for key in _KEYS.get(agent, ("paths",)) for one in _patterns(meta.get(key))]
-    return any(one not in _EVERYWHERE.get(agent, ("",)) for one in named)
-
-
-def _patterns(value: Any) -> list[str]:
-    found = [str(one) for one in items(value)] or str(value if isinstance(value, str) else "").split(",")
-    return [one.strip(" \t\"'") for one in found]
 
 
 def _with_imports(
@@ -291,7 +289,8 @@ def _asks_no_more(project: Path, home: Path, environ: Mapping[str, str]) -> bool
 def _excluded(project: Path, home: Path, environ: Mapping[str, str]) -> re.Pattern[str] | None:
     """The files that settings keep Claude Code from reading."""
     own = project / ".claude"
-    places = (_claude(home, environ) / "settings.json", own / "settings.json", own / "settings.local.json")
+    places = [_claude(home, environ) / "settings.json", own / "settings.json", own / "settings.local.json"]
+    places += [_MANAGED / "managed-settings.json", *(_MANAGED / "managed-settings.d").glob("*.json")]
     return matching(pattern for place in places for pattern in _setting(place, "claudeMdExcludes"))
 
 
@@ -336,10 +335,11 @@ def _qwen(home: Path, environ: Mapping[str, str]) -> Path:
 
 
 def _of_gemini(*folders: Path) -> tuple[str, ...]:
-    """What the settings in these folders, of which the last counts that says it, call the files of Gemini CLI, or of
-    Qwen Code."""
-    named = (_setting(folder / "settings.json", "context", "fileName") for folder in reversed(folders))
-    return tuple(dict.fromkeys(next(filter(None, named), ())))
+    """What the settings in these folders, of which the last counts that says anything of it, call the files of Gemini
+    CLI, or of Qwen Code."""
+    said = (_read_settings(folder / "settings.json", "context") for folder in reversed(folders))
+    named = next((table(each)["fileName"] for each in said if "fileName" in table(each)), None)
+    return tuple(dict.fromkeys(_named(named)))
 
 
 def _included(project: Path, home: Path, environ: Mapping[str, str]) -> list[Path]:
@@ -351,14 +351,24 @@ def _included(project: Path, home: Path, environ: Mapping[str, str]) -> list[Pat
 
 def _setting(path: Path, *keys: str) -> list[str]:
     """The texts and numbers of a setting; none where there is no such file, or it cannot be read."""
+    return _named(_read_settings(path, *keys))
+
+
+def _named(value: JsonValue) -> list[str]:
+    values = value if isinstance(value, list) else [value]
+    return [str(one) for one in values if isinstance(one, str | int) and one is not False and one != ""]
+
+
+def _read_settings(path: Path, *keys: str) -> JsonValue:
+    """What settings have under these keys; None where there is no such file, or it cannot be read."""
     try:
         text = path.read_bytes().decode()
         value: JsonValue = tomllib.loads(text) if path.suffix == ".toml" else json.loads(_bare(text) or "null")
     except (OSError, ValueError):
-        return []
+        return None
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
-    return [str(one) for one in (value if isinstance(value, list) else [value]) if isinstance(one, str | int) and one]
+    return value
 
 
 def _bare(text: str) -> str:

@@ -1,10 +1,16 @@
-"""Patterns of paths in settings of Claude Code and OpenCode, as these read them: `**/CLAUDE.md`, `docs/{a,b*}.md`.
-Seen with real programs; the tests marked `programs` hold it."""
+"""Patterns of paths in settings of agent programs and in the front matter of rules, as the programs read them:
+`**/CLAUDE.md`, `docs/{a,b*}.md`. Seen with real programs; the tests marked `programs` hold it."""
 
 import re
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
+
+import yaml
+
+from etude.programs.transcripts.values import items, table
+from etude.safe_yaml import load_yaml
 
 _PART = re.compile(
     r"(?P<deep>(?<![^/])\*\*/)|(?P<all>(?<![^/])\*\*(?![^/]))|(?P<times>[@?*+]?)\(|(?P<stars>\*+)|(?P<any>\?)"
@@ -17,6 +23,13 @@ _PARTIAL = re.compile(r"(?<=[^/])\*\*+|\*\*+(?=[^/])")
 _FIXED = {"deep": "(?:.*/)?", "all": ".*", "stars": "[^/]*", "any": "[^/]"}
 _ENDS = {"}": ",", ")": "|"}
 """What ends a choice, and what stands between its parts."""
+
+_FRONT = re.compile(r"\A\ufeff?---[ \t]*$([\s\S]*?)^---[ \t]*$", re.MULTILINE)
+_LINE_OF_FRONT = re.compile(r"^(\w+):[ \t]*(.*)$", re.MULTILINE)
+_KEYS = {"copilot-cli": ("applyTo", "paths")}
+"""What names the files; `paths` for the other programs."""
+_EVERYWHERE = {"claude-code": ("", "**", "**/**"), "copilot-cli": ("", "*", "**", "**/*")}
+"""What names all files; for the other programs only nothing does."""
 
 
 def matching(patterns: Iterable[str]) -> re.Pattern[str] | None:
@@ -65,3 +78,21 @@ def named_in(folder: Path, pattern: str) -> list[Path]:
     with suppress(OSError, ValueError, NotImplementedError, IndexError):
         found += sorted(folder.glob(f"{pattern}/*" if pattern.endswith("**") else pattern))
     return found
+
+
+def for_some(rule: str, agent: str) -> bool:
+    """Whether a rule is read with some files only."""
+    front = _FRONT.match(rule)
+    if front is None:
+        return False
+    try:
+        meta = table(load_yaml(front[1]))
+    except yaml.YAMLError:  # as where a pattern that begins with a star has no quotes
+        meta = dict(_LINE_OF_FRONT.findall(front[1]))
+    named = [one for key in _KEYS.get(agent, ("paths",)) for one in _patterns(meta.get(key))]
+    return any(one not in _EVERYWHERE.get(agent, ("",)) for one in named)
+
+
+def _patterns(value: Any) -> list[str]:
+    found = [str(one) for one in items(value)] or str(value if isinstance(value, str) else "").split(",")
+    return [one.strip(" \t\"'") for one in found]

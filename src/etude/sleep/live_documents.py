@@ -109,10 +109,10 @@ def documents_of(sleep: SleepSection, around: Surroundings) -> ReadByAgent:
     errors as of `read_document`."""
     project, named = Path(sleep.project), [Path(path) for path in sleep.named_paths]
     found = places_in(sleep.agent, project, around)
-    if found.unread and sleep.memory is True:
-        what = f"{sleep.agent} reads no file that rules could go into: claudeMdExcludes has all"
-        raise SkillError(what, hint="take out a pattern, or let rules go into the skill with sleep.memory: false")
     path = Path(sleep.memory_path or project / os.path.relpath(found.memory, project))
+    if sleep.memory and (setting := found.unread(path)):
+        what = f"{sleep.agent} would not read {str(path)!r}: its setting {setting} keeps it from that"
+        raise SkillError(what, hint="change that one, or let rules go into the skill with sleep.memory: false")
     skill = project / place_of(sleep.agent).skills / sleep.skill_name / DOCUMENT
     # The memory file first: it is there before any night, so what is wrong with it is reported first.
     memory = read_document(path, "memory", project, named)

@@ -79,6 +79,18 @@ def test_the_settings_are_short_and_no_night_of_usual_size_meets_their_limit(
     assert told["next"] == ["etude sleep run"]
 
 
+def test_where_a_setting_keeps_the_agent_from_its_memory_file_rules_go_into_the_skill(
+    machine: Small, capsys: Captured
+) -> None:
+    (machine.project / ".claude").mkdir(exist_ok=True)
+    (machine.project / ".claude" / "settings.json").write_text('{"claudeMdExcludes": ["**/*.md"]}')
+    lines = said(capsys, "init", *NAMED)
+    assert "not read   CLAUDE.md: its setting claudeMdExcludes keeps claude-code from that" in lines
+    assert "documents  .claude/skills/learned/SKILL.md (not there yet)" in lines
+    assert load_sleep_config("sleep.yaml").sleep.memory is False
+    assert data(capsys, "run", "--dry-run")["sessions"] == {"claude-code": 5}
+
+
 def test_it_looks_back_no_further_than_to_find_enough_sessions(machine: Small, capsys: Captured) -> None:
     start = datetime.now(UTC) - timedelta(days=12)
     write_claude(machine.home, machine.turns[:12], str(machine.project), start)

@@ -22,7 +22,7 @@ from etude.programs.known import known_programs
 from etude.readable import counted
 from etude.sleep.config import SleepConfig, SleepSection, make_sleep_config
 from etude.sleep.improve.groups import check_documents
-from etude.sleep.live_documents import documents_of
+from etude.sleep.live_documents import documents_of, places_in
 from etude.sleep.state import Surroundings
 from etude.sleep.transcripts.harvest import Harvest, SessionQuery, harvest
 from etude.sleep.transcripts.sessions import Session
@@ -44,6 +44,7 @@ optimizer:
   model: {optimizer}   # reads the transcripts, proposes rules; take a strong one
 sleep:
   agent: {agent}   # whose skill and memory file are improved
+  memory: {memory}   # rules may go into the file that the agent reads in every session
   lookback_hours: {hours}   # how old a session may be; null for any age
 limits:
   calls: {calls}   # no night makes more calls of models
@@ -64,9 +65,12 @@ def run(args: argparse.Namespace) -> int:
     found = found.model_copy(update={"sessions": used, "waiting": max(0, len(sessions) - most)})
     agent = args.agent or _one_of("Whose skill and memory file are to be improved?", list(used), args)
     target, optimizer = _models(agent, args)
-    values = {"target": target, "optimizer": optimizer, "agent": agent, "hours": hours}
+    places = places_in(agent, Path(os.path.realpath(os.curdir)), Surroundings())
+    unread = places.unread(places.memory)
+    values = {"target": target, "optimizer": optimizer, "agent": agent, "memory": not unread, "hours": hours}
     # Of the largest night there can be: a limit that nights reach would stop each of them.
-    text = _text({**values, "calls": most * _CALLS})
+    values["calls"] = most * _CALLS
+    text = _TEXT.format(**{name: json.dumps(value) for name, value in values.items()})  # which YAML reads as it is
     config = make_sleep_config(yaml.safe_load(text))
     check_documents(config, Surroundings())
     if not args.json:
@@ -75,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
             *harvest_rows(found),
             ("older      ", _older(len(found.taken) - len(sessions), hours)),
             *(("hint       ", hint) for hint in found.hints),
-            *_documents(config),
+            *_documents(config, unread),
             ("models     ", ", ".join(dict.fromkeys((target, optimizer)))),
             ("\nthe first night", None),
             *most_rows(config),
@@ -164,20 +168,16 @@ def _one_of(question: str, answers: Sequence[str], args: argparse.Namespace) -> 
     return (chosen(question, answers) if len(answers) > 1 and asks(args) else None) or answers[0]
 
 
-def _text(values: dict[str, str | int | None]) -> str:
-    """The settings. Every value is written as JSON, which YAML reads as it is."""
-    return _TEXT.format(**{name: json.dumps(value) for name, value in {"calls": None, **values}.items()})
-
-
-def _documents(config: SleepConfig) -> list[tuple[str, str]]:
-    """What a night would improve, and what the agent reads besides."""
+def _documents(config: SleepConfig, unread: str) -> list[tuple[str, str]]:
+    """What a night would improve, and what the agent reads besides. A setting may keep it from the memory file."""
     shown: list[str] = []
     read = documents_of(config.sleep, Surroundings())
-    for live in (read.skill, read.memory):
+    for live in (read.skill, read.memory)[: 1 if unread else 2]:
         size = f"{len(live.text):,} characters" if live.data is not None else "not there yet"
         more = f"; begins with {live.begins.strip()}" if live.begins else ""
         if live.room is not None and len(live.data or b"") > live.room:
             more += f"; only its first {live.room:,} bytes are read"
         shown.append(f"{os.path.relpath(live.path)} ({size}{more})")
     others = ", ".join(map(os.path.relpath, read.shared))
-    return [("documents  ", ", ".join(shown)), ("read, too  ", others)]
+    not_read = f"{os.path.relpath(read.memory.path)}: its setting {unread} keeps {config.sleep.agent} from that"
+    return [("documents  ", ", ".join(shown)), ("read, too  ", others), ("not read   ", not_read if unread else "")]

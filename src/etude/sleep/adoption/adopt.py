@@ -191,12 +191,12 @@ def _worded(offer: DocumentChange, words: Mapping[str, str]) -> DocumentChange:
 
 def _live(offered: Proposal, was: LiveDocument, project: Path, allow: Collection[Path]) -> LiveDocument:
     live = read_document(Path(was.path), was.kind, project, allow)
-    named = {os.path.abspath(one) for one in allow}
-    if live.data is None and was.kind == "memory" and was.path not in named:
-        found = places_in(offered.agent, project, Surroundings()).memory
-        if offered.agent and str(found) != was.path:
-            what = f"{was.path!r} would put {str(found)!r} out of force, which was made since night {offered.number}"
-            raise InputError(what, hint=again(offered.number))
+    if was.kind == "memory" and offered.agent:
+        path, found = Path(was.path), places_in(offered.agent, project, Surroundings())
+        named = was.path in map(os.path.abspath, allow)
+        if found.unread(path) or not (named or path in (found.memory, *found.files)):
+            what = f"{offered.agent} does not read {was.path!r} as things are since night {offered.number}"
+            raise InputError(f"{what}, but {str(found.memory)!r}", hint=again(offered.number))
     if live.real != was.real:
         raise InputError(
             f"{was.path!r} now leads to {live.real!r}, and not to {was.real!r}", hint=again(offered.number)
