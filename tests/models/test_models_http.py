@@ -271,6 +271,38 @@ async def test_a_body_that_is_no_answer_is_transient_and_shown(interface: str, c
     assert str(error) == f"the answer is not a {called}: <html>"
 
 
+OF_PROXY = (
+    "<html>\r\n<head><title>{0}</title></head>\r\n<body>\r\n<center><h1>{0}</h1></center>\r\n<hr><center>{1}</center>"
+)
+PAGES = [
+    OF_PROXY.format("502 Bad Gateway", "nginx/1.27.3"),
+    "<!DOCTYPE html>\n" + OF_PROXY.format("429 Too Many Requests", "openresty").upper(),
+    OF_PROXY.format("503 Service Temporarily Unavailable", "cloudflare"),
+    "upstream connect error or disconnect/reset before headers. reset reason: connection timeout",
+]
+ANSWERS = [
+    "Bad Gateway",
+    "Nginx shows this page:\n" + PAGES[0],
+    "<html><head><title>503 Back soon</title></head><body><center>We are working on it.</center></body></html>",
+    OF_PROXY.format("Welcome", "nginx"),
+]
+
+
+@pytest.mark.parametrize("text", PAGES)
+async def test_the_page_of_a_proxy_is_no_answer_though_it_comes_as_one(server: Server, text: str):
+    error = await failure("chat", server, completion(content=text))
+    assert isinstance(error, TransientError)
+    assert error.message.startswith("the answer is the page of a proxy: ")
+
+
+@pytest.mark.parametrize("text", ANSWERS)
+async def test_what_a_model_writes_about_pages_of_errors_is_its_answer(server: Server, text: str):
+    server.script = [completion(content=text)]
+    model = a_model("chat", server)
+    assert (await model.complete(HELLO)).text == text
+    await model.aclose()
+
+
 @pytest.mark.parametrize(("tokens", "finish"), [(64, "length"), (63, "stop"), (90, "stop")])
 async def test_a_reply_of_just_as_many_tokens_as_there_may_be_was_cut_off_whatever_the_server_says(
     server: Server, tokens: int, finish: str

@@ -48,6 +48,19 @@ failed, or the connection ended between a proxy and the model."""
 _NOT_THERE = frozenset({404, 405, 410})
 """Statuses of an address or a model that is wrong, or gone."""
 
+_OF_PROXY = re.compile(
+    r"(?is)\s*(?:<!doctype[^>]*>\s*)?<html\b[^>]*>.{0,400}<title>[45]\d\d\b.{0,600}"
+    r"<center>(?:nginx|openresty|tengine|awselb|cloudflare)\b[^<]*</center>"
+    r"|\s*upstream connect error or disconnect/reset before headers\b"
+)
+"""What proxies say by themselves, whole. Not `Bad Gateway` and other names of a status, which may be an answer."""
+
+
+def is_of_proxy(text: str) -> bool:
+    """Whether the text of an answer is the page of a proxy that reached no model: some servers pass it on as if the
+    model had written it."""
+    return _OF_PROXY.match(text) is not None
+
 
 def as_model_error(error: ServerError, *, account: str, place: str) -> ModelError:
     """What the error means for the role. `account` is the hint for a refused key or an empty account, `place` that

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from etude.config import ModelSection
 from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
 from etude.formats import RESPONSES, Format
-from etude.formats.errors import ServerError, as_model_error, error_within
+from etude.formats.errors import ServerError, as_model_error, error_within, is_of_proxy
 from etude.formats.events import dump, load
 from etude.formats.opaque import bare, names_of
 from etude.models.keys import Key
@@ -131,6 +131,8 @@ class HttpModel(ProviderModel):
         except ValueError:
             text = body.decode("utf-8", "replace")
             raise TransientError(self._quote(f"the answer is not a {self._format.answer}: {text}")) from None
+        if is_of_proxy(reply.text):
+            raise TransientError(self._quote(f"the answer is the page of a proxy: {reply.text}"), usage=reply.usage)
         self._answered_in.add(_form_of(request))
         if reply.finish == "stop" and reply.usage.output_tokens == sending.settings.max_output_tokens:
             return reply.model_copy(update={"finish": "length"})  # some servers always say that it ended by itself
