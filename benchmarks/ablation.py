@@ -60,7 +60,7 @@ PARTS: Mapping[str, Set] = {
     "replacements as strictly as additions": [(proof, "TRUST", ADDITION)],
     "no doubt about an optimizer": [(evidence, "_doubt", lambda state: 0.0)],
     "no sets of edits": [(proof._Proving, "_attribute", _no_sets)],
-    "no solved tasks attempted with a new skill": [(evidence, "looked_back", _as_it_is)],
+    "no solved tasks attempted with a new skill": [(evidence, "looking_back", lambda bench, state, left: left)],
     "those tasks drawn by chance": [(undo, "_ABOUT", 0)],
     "tasks that keep failing are asked without lines that were refused": [(jury.Jury, "misses", _none_missed)],
     "no edit taken back by the history": [(evidence, "without_harm", _as_it_is)],

@@ -12,7 +12,7 @@ from etude.config import TrainConfig, another_trial_tells
 from etude.records import AppliedEdit, Attempt, Candidate, Edit, GateResult, Task, TrainState, Verdict
 from etude.searches.hand_out import MOST_MORE, RIVALS, validated
 from etude.searches.search import Known, Most, Search, SearchOptions
-from etude.searches.undo import attempted_again, audited, looked_back, without_harm, without_hidden_harm
+from etude.searches.undo import attempted_again, audited, looking_back, without_harm, without_hidden_harm
 from etude.skill import apply_edit, revised, token_count
 from etude.stages.proof import prove
 from etude.stages.reflect import Context, Minibatches, Reflection, after_reflection, analyses, is_silent
@@ -106,7 +106,7 @@ class EvidenceSearch(Search):
             state = await self._step(after_rollout(begun, attempts), attempts, begun.earlier, seed)
             yield state
             if state.current.hash != begun.current.hash:
-                state = await looked_back(self._bench, self.log, state)
+                tasks = looking_back(self._bench, state, tasks)
             undone = await without_harm(self._bench, self.log, state)
             if undone.step != state.step:
                 yield undone

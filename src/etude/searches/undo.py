@@ -28,27 +28,19 @@ are judged together: two, since one may pass by chance. So many of them accuse t
 may speak for them. Not where a larger share of all tasks passes: there 24 of 26 such races were lost. Without any,
 one of six runs with all habits of a small model ended at .01 (harmful edits, seeds 1 to 6)."""
 _LOOKED_BACK, _ABOUT = 4, 3
-"""Solved tasks that are attempted with a new skill, and how many of them are chosen by its new lines. In noisy worlds
-six, beside twice the revisits, took a tenth more attempts and left harm as often. With all of them drawn by chance,
-four of 32 skills ended with a line that does harm, such as one that contradicts another; so, one of 32 (edits that
-break others and one label for all, seeds 1 to 16)."""
+"""Solved tasks with which the step after a new skill begins, and how many of them are chosen by its new lines. In
+noisy worlds six, beside twice the revisits, took a tenth more attempts and left harm as often. With all of them drawn
+by chance, four of 32 skills ended with a line that does harm, such as one that contradicts another; so, one of 32
+(edits that break others and one label for all, seeds 1 to 16)."""
 
 
-async def looked_back(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
-    """The state after some solved tasks were attempted with a new skill: those that its new lines are most likely
-    about, and others.
-
-    Raises:
-        VoidStop: too many attempts errored.
-    """
-    left = _solved_before(state, f"{bench.config.train.seed}/{state.step}")
+def looking_back(bench: Workbench, state: TrainState, left: Sequence[Task]) -> list[Task]:
+    """The tasks that are left of an epoch, if any, after some solved ones: those that the new lines of the skill are
+    most likely about, and others."""
     lines = [one.edit.target or one.edit.content for one in _jury(bench, state).removals if one.entered == state.step]
-    tasks = nearest_first(left, lines[:_ABOUT])[:_LOOKED_BACK]
-    log.begin("tidy", state.step, state.epoch, len(tasks))
-    state = await _attempted(bench, state, tasks)
-    lost = sum(state.history[task.id].failed for task in tasks)
-    log.end("tidy", state.step, f"{lost} of {counted(len(tasks), 'solved task')} failed", idle=not lost)
-    return state
+    solved = _solved_before(state, f"{bench.config.train.seed}/{state.step}")
+    first = nearest_first(solved, lines[:_ABOUT])[:_LOOKED_BACK] if left else []
+    return [*first, *(task for task in left if task not in first)]
 
 
 async def without_harm(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
