@@ -70,7 +70,7 @@ class SkillSection(Section):
 class TrainSection(Section):
     """The schedule."""
 
-    epochs: int = Field(default=8, ge=1)
+    epochs: int = Field(default=12, ge=1)
     """Passes over the training tasks. With `search.policy: evidence` there are fewer when two in a row, or twelve
     steps, bring nothing, or one where there are several targets."""
     seed: int = 42
