@@ -21,7 +21,6 @@ from etude.measure.evaluate import SkillEvaluation, aevaluate_skill
 from etude.models import build_model
 from etude.records import MEANS, Attempt
 from etude.records.summary import seen_before
-from etude.records.tasks import CURES
 from etude.skill import load_skill
 from etude.workbench import Given
 
@@ -125,8 +124,7 @@ def _print(label: str, result: SkillEvaluation) -> None:
     output.line(f"{result.split:<8}{result.score.shown}  n={result.score.n}{trials}, {MEANS[result.metric]}")
     if result.voids:
         output.line(f"errors  {result.voids} attempts errored; the mean is over the others")
-    for how, count in result.ended.items():
-        output.line(f"{how:<8}{'1 reply' if count == 1 else f'{count:,} replies'}: {CURES[how]}")
+    output.lines(output.endings(result.ended, 8))
     if result.test_openings > 1:
         output.line(f"test    {seen_before(result.test_openings)}")
     output.line(f"file    {result.file}")

@@ -54,6 +54,9 @@ def _lines(result: Recheck, of: str) -> Iterator[str]:
     if result.before is not None:
         yield f"before      {result.before.shown_change} over no skill{of}; now {result.change}"
     yield f"tasks       {result.tasks} of {result.of} were needed; calls sent {result.calls_sent}"
+    if result.voids:
+        yield f"errors      {result.voids} attempts errored; their tasks are compared without them"
+    yield from output.endings(result.ended, 12)
     yield f"file        {result.file}"
 
 

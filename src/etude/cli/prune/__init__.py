@@ -59,6 +59,7 @@ def _lines(result: Pruned) -> Iterator[str]:
         yield f"change      {result.change.shown_change} in mean score, an attempt each at {result.change.n} tasks"
     if worse:
         yield "verdict     it is worse: nothing goes"
+    yield from output.endings(result.ended, 12)
     yield f"attempts    {result.attempts:,}, calls sent {result.calls_sent:,}"
     yield f"file        {result.file}"
 

@@ -46,8 +46,8 @@ _OPENED = re.compile(
     r"|(\bskill\b|SKILL\.md).*\b(selected|triggered|loaded|activated|invoked|opened|used|read)\b",
     re.IGNORECASE,
 )
-"""What expectations say of a skill that is to be used, and not of the answer: without the skill none is met, so that one
-that teaches nothing would seem to help."""
+"""What expectations say of a skill that is to be used, and not of the answer: none is met without the skill, so that
+one that teaches nothing would seem to help."""
 WHICH_SKILL = ("expected_skill", "acceptable_skills", "should_trigger")
 """Columns that say which skill a request needs, so whether it is a task of this one."""
 _NONE = ("", "none", "null")
