@@ -204,9 +204,10 @@ def _lines(result: Triggers) -> Iterator[str]:
     yield ""
     yield f"opened where they should not be: {counted(result.false_openings, 'time')}"
     if result.voids:
-        yield f"errors   {result.voids} attempts errored; they are not counted"
+        yield f"errors   {counted(result.voids, 'attempt')} errored; they are not counted"
     if result.unreadable:
-        yield f"unread   {result.unreadable} replies name no skill of the list: they open none, and are never right"
+        yield f"unread   {result.unreadable} of the replies name no skill of the list: they open none and are never right"
+    yield from output.endings(result.ended, 9)
     if hidden := [row.skill for row in result.skills if not row.listed]:
         yield f"hidden   {some(hidden, _SHOWN)}: they have no description, or the list has no room for it"
     yield f"calls    {result.calls_sent} sent"
