@@ -206,7 +206,7 @@ def _lines(result: Triggers) -> Iterator[str]:
     if result.voids:
         yield f"errors   {counted(result.voids, 'attempt')} errored; they are not counted"
     if result.unreadable:
-        yield f"unread   {result.unreadable} of the replies name no skill of the list: they open none and are never right"
+        yield f"unread   {result.unreadable} of all replies name no skill: they open none, and are never right"
     yield from output.endings(result.ended, 9)
     if hidden := [row.skill for row in result.skills if not row.listed]:
         yield f"hidden   {some(hidden, _SHOWN)}: they have no description, or the list has no room for it"
