@@ -256,6 +256,10 @@ def test_what_cannot_be_pruned_is_refused_before_anything_is_asked(
         ("| a | b |\n|---|---|\n| 1 | 2 |\n\ntext\n", ["| a | b |\n|---|---|\n| 1 | 2 |\n", "text\n"]),
         ("text\n```\n- a\n\n# b\n```\nmore\n", ["text\n", "```\n- a\n\n# b\n```\n", "more\n"]),
         ("# H\n---\n<!-- a\nb -->\ntext\n", ["text\n"]),
+        ("Title\n=====\n\ntext\n\nOver two\nlines\n---\nmore\n", ["text\n", "more\n"]),  # headings stay
+        ("\ufeff# H\n\ntext\n", ["text\n"]),
+        ("- a\n---\n> b\n---\n```\nc\n```\n---\n", ["- a\n", "> b\n", "```\nc\n```\n"]),  # and these are none
+        ("---\nname: a\ndescription: |\n  as in\n  ```\n  <!-- b\n---\ntext\n", ["text\n"]),
         ("<example>\ntext\n</example>\n<details open><b>\n\n<b>more</b>\n", ["text\n", "<b>more</b>\n"]),
         ("<!-- etude:begin x -->\nkept\n<!-- etude:end x -->\ntext\n", ["text\n"]),
     ],
@@ -268,7 +272,20 @@ def test_blocks(text: str, blocks: list[str]) -> None:
     assert not blocks_of(left)
 
 
-@rows("text", ["Use `x`", "call total(x)", "set max_size", "readFile first", "a = b", "use $x^2$"])
+@rows(
+    "text",
+    [
+        "Use `x`",
+        "call total(x)",
+        "set max_size",
+        "readFile first",
+        "a = b",
+        "use $x^2$",
+        "price + tax",
+        "Run it with --fast",
+        "x² counts",
+    ],
+)
 def test_code_is_known(text: str) -> None:
     assert [block.code for block in blocks_of(f"{text}\n\nPlain words, with (a remark) and a dash - here.\n")] == [
         True,
