@@ -358,6 +358,8 @@ def test_a_program_that_decided_nothing_opened_none_and_kept_none_closed(
         ("skills/swim --lexical --among skills/swim", "holds no skill folders"),
         ("skills/swim --lexical --requests none.jsonl", "none.jsonl"),
         ("skills/swim --lexical --requests bad.jsonl", "it does not say which skill it needs"),
+        ("skills/bake --lexical --requests skills/bake/evals/none", "'skills/bake/evals/none' does not exist"),
+        ("skills/bake --lexical --requests twins", "'twins' holds no data file"),
         ("skills/swim --lexical --trials 0", "is not a whole number from 1 on"),
         ("skills/bake", "no CONFIG was given"),
     ],

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from etude.cli.parsing.verb import UsageError
+from etude.cli.scaffold.data_files import find_files
 from etude.cli.scaffold.forms.evals import requests
 from etude.cli.scaffold.table import Table
 from etude.cli.scaffold.tasks import read_source
@@ -255,10 +256,10 @@ def of_files(files: Iterable[str], skill: str = "") -> list[Request]:
     """What rows of data files ask; `should_trigger` without a name is about `skill`. Raises DataError: a file cannot
     be used."""
     found: list[Request] = []
-    for file in files:
-        table = Table(read_source(Path(file)).rows)
+    for file in (path for named in files for path in find_files(Path(named)).values()):
+        table = Table(read_source(file).rows)
         about = skill if table.find("should_trigger") else ""
-        found += _numbered(requests(table, about), Path(file).stem)
+        found += _numbered(requests(table, about), file.stem)
     return found
 
 
