@@ -314,6 +314,23 @@ def test_a_neighbour_that_cannot_be_read_is_named_and_passed_over(
     assert "not JSON" in capsys.readouterr().err
 
 
+def test_requests_of_files_with_one_name_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file is often called like the skill, whose own evals count from one as well."""
+    monkeypatch.chdir(folder_of_skills(tmp_path / "skills").parent)
+    for place, asked in (("a", "Bake rolls"), ("b", "Bake a pie")):
+        Path(place).mkdir()
+        Path(place, "bake.jsonl").write_text(f'{{"prompt": "{asked}", "expected_skill": "bake"}}\n')
+    words = ["trigger", "skills/bake", "--lexical", "--json"]
+    assert main(words) == 0
+    before = json.loads(capsys.readouterr().out)
+    assert main([*words, "--requests", "a/bake.jsonl", "--requests", "b/bake.jsonl"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["skills"][0]["opened"]["n"] == before["skills"][0]["opened"]["n"] + 2
+    assert len(found["right"]) == found["requests"]
+
+
 @rows(
     ("failure", "ended", "calls", "opened", "fails"),
     [

@@ -1,6 +1,7 @@
 """`etude trigger`."""
 
 import argparse
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -269,8 +270,13 @@ def _numbered(found: Sequence[Request], name: str) -> list[Request]:
 
 
 def askable(found: Sequence[Request], catalogue: Catalogue) -> Asked:
-    """Each request once, without those that need a skill which is not there."""
-    unique = list({(each.text, each.needs, each.quiet): each for each in found}.values())
+    """Each request once, without those that need a skill which is not there. Files may have the name of a skill, or
+    of each other."""
+    counts, unique = Counter[str](), list[Request]()
+    for each in {(each.text, each.needs, each.quiet): each for each in found}.values():
+        counts[each.id] += 1
+        again = f"{each.id}-again-{counts[each.id]}"
+        unique.append(each if counts[each.id] == 1 else each.model_copy(update={"id": again}))
     kept = [each for each in unique if not each.needs or any(name in catalogue for name in each.needs)]
     gone = [each for each in unique if each.needs and not any(name in catalogue for name in each.needs)]
     what = f"{len(gone)} requests need skills that are" if len(gone) > 1 else "1 request needs a skill that is"
