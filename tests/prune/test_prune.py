@@ -217,6 +217,7 @@ def test_where_nothing_goes_nothing_is_compared_and_few_tasks_are_listed(
     assert tasks.startswith("tasks       0 pass with the whole skill; these never did: t")
     assert tasks.endswith(" and 50 more, in prune.json")
     assert not any(line.startswith("change") for line in lines)
+    assert not any("no task needs anything of their sections" in line for line in lines), "nothing was tested"
     assert f"attempts    {80 * WHOLE}, calls sent {80 * WHOLE}" in lines
 
 

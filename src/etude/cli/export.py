@@ -17,8 +17,8 @@ from etude.records.provenance import Provenance
 from etude.skill import Document, save_skill
 from etude.skill.blame import texts_of
 from etude.skill.export import check_replaceable, export_skill, prompt_text
-from etude.skill.folder import DOCUMENT, PROVENANCE
-from etude.skill.parts import gathered
+from etude.skill.folder import DOCUMENT, PROVENANCE, to_open
+from etude.skill.parts import gathered, laid_out
 from etude.store.provenance import exported
 from etude.store.views import read_view
 
@@ -47,11 +47,13 @@ def run(args: argparse.Namespace) -> int:
     skill = named.skill
     said = _verdict(named, args.force)
     if args.prompt:
-        text = prompt_text(skill)
+        text, beside = prompt_text(skill), " and ".join(to_open(laid_out(skill)))
+        notes = [f"the prompt is the text alone, and the skill has {beside} to be opened"] if beside else []
         if args.json:
-            output.json_result({"prompt": text, "verdict": said})
+            output.json_result({"prompt": text, "notes": notes, "verdict": said})
             return 0
-        output.note(said)
+        for each in (said, *(f"note: {each}" for each in notes)):
+            output.note(each)
         output.data(text)
         return 0
     ready = export_skill(

@@ -264,6 +264,8 @@ class _Pruning:
                 found[number] = "needed", f"task {search.needed[number]!r} fails without it"
             elif number not in idle:
                 found[number] = "doubtful", "a noisy task never passed without it"
+            elif not search.tasks:
+                found[number] = "doubtful", "no task passes with the whole skill"
             elif block.section not in reached:
                 found[number] = "section", "no task needs anything of its section: perhaps none is about it"
             else:
