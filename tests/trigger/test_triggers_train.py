@@ -39,6 +39,7 @@ REQUESTS = [
     *(Request(id=f"d{number}", text=text, needs=("bake",)) for number, text in enumerate(DOUGH)),
     *(Request(id=f"s{number}", text=f"Mend my trousers, pair {number}", needs=("sew",)) for number in range(12)),
 ]
+KINDS = ["grey", "lumpy", "stale", "damp", "coarse", "brown", "sour", "old", "wet", "cold", "fine", "warm"]
 BETTER = "Use it when the dough does not rise or rest."
 
 
@@ -75,6 +76,18 @@ def test_a_description_that_helps_is_found_and_shipped_and_the_rest_of_the_skill
     written = load_skill(write_skill(SKILL, found, tmp_path / "out"))
     assert written.text == SKILL.text.replace("It is about the kitchen.", BETTER)
     assert load_skill(write_skill(SKILL, PUBLISHED, tmp_path / "same")).text == SKILL.text
+
+
+def test_a_description_that_mends_one_request_is_decided_on_like_any_other(tmp_path: Path) -> None:
+    """Validation alone does not show it, and the requests to train on are those that validate."""
+    some = [Request(id=f"f{n}", text=f"Flour turned {word}", needs=("bake",)) for n, word in enumerate(KINDS)]
+    config = make_config({"run": {"folder": str(tmp_path), "name": "t"}, "train": {"epochs": 2}})
+    config, given = training(config, split([*some, *REQUESTS[24:]], "bake"), SHELF, LEXICAL, {"bake": SKILL})
+    found = re.findall(r"f\d+", " ".join(task.id for task in given["env"].tasks("train")))  # pyright: ignore
+    words = " or ".join(KINDS[int(name[1:])] for name in found[:2])
+    model = optimizer("It is about the kitchen.", f"It is about the kitchen, and what is {words}.")
+    summary = Trainer(config, **{**given, "optimizer": model}).train()
+    assert (summary.accepted, summary.verdict is None) == (1, False)
 
 
 @pytest.mark.parametrize(
