@@ -137,6 +137,18 @@ def test_the_command_says_what_it_may_take_and_where_the_description_is(
     (row,) = found["described"]
     assert (row["published"], row["description"], found["name"]) == (PUBLISHED, PUBLISHED, "trigger-bake")
     assert Path(row["file"]).read_text() == (tmp_path / "skills" / "bake" / "SKILL.md").read_text()
+    # What it trained is no skill, and would be written over the one that has this name.
+    for words in (
+        ["export", "trigger-bake", "--force"],
+        ["export", "trigger-bake:best"],
+        ["prune", "trigger-bake:0"],
+    ):
+        assert main(words) == 2
+        assert "skills with them are in runs/trigger-bake/described/bake" in capsys.readouterr().err
+    assert [path.name for path in Path("runs/trigger-bake/best").iterdir()] == ["descriptions"]
+    assert main(["export", str(Path(row["file"]).parent), "--to", "out"]) == 0
+    assert load_skill("out/bake").text == SKILL.text
+    capsys.readouterr()
     (tmp_path / "etude.yaml").write_text("train: {epochs: 1}\njudge: {model: 'simulated:judge'}\n")
     assert main(["plan", "--skills", "skills"]) == 0
     (said,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("trigger --train"))

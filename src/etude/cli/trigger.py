@@ -31,7 +31,7 @@ from etude.readable import counted, some
 from etude.records import Skill
 from etude.records.summary import Interval, Summary
 from etude.skill import load_skill
-from etude.skill.folder import DOCUMENT, evals_of, skills_in
+from etude.skill.folder import DESCRIBED, DOCUMENT, evals_of, skills_in
 from etude.trainer import Trainer
 from etude.workbench import Given
 
@@ -84,7 +84,7 @@ def _train(args: argparse.Namespace, case: Case, config: TrainConfig, by: AgentS
     summary = watch(work, args.command)
     trained = trained_descriptions(summary, skills)
     changed = [own] if own else [name for name in skills if trained[name] != published[name]]
-    place = Path(summary.folder) / "described"
+    place = Path(summary.folder) / DESCRIBED
     rows = [
         {"skill": name, "published": published[name], "description": trained[name], "file": str(file)}
         for name in changed
