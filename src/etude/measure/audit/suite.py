@@ -89,7 +89,6 @@ class Seen(Record):
     """Tasks without a finding that came out alike in all attempts, which luck may do as well."""
     voids: int = 0
     ended: dict[Ended, int] = Field(default_factory=dict[Ended, int])
-    """Attempts whose last reply did not end by itself."""
     unscored: int = 0
     """Answers that could not be scored again."""
 
