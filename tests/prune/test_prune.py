@@ -274,6 +274,20 @@ def test_blocks(text: str, blocks: list[str]) -> None:
 
 
 @rows(
+    ("text", "left"),
+    [
+        ("Text.\n- a\n---\nmore\n", "Text.\n\n---\nmore\n"),  # or the text would be a heading
+        ("- a\n---\nmore\n\n---\n", "\n---\nmore\n\n---\n"),  # and this front matter
+        ("Text.\n\n- a\n\n---\n", "Text.\n\n---\n"),
+    ],
+)
+def test_a_rule_stays_a_rule(text: str, left: str) -> None:
+    found = blocks_of(text)
+    out = next(number for number, block in enumerate(found) if block.text == "- a\n")
+    assert without_blocks(text, found, [out]) == left
+
+
+@rows(
     "text",
     [
         "Use `x`",
@@ -282,6 +296,8 @@ def test_blocks(text: str, blocks: list[str]) -> None:
         "readFile first",
         "a = b",
         "use $x^2$",
+        "    so it runs",
+        "Do:\n\n\tso it runs",
         "price + tax",
         "Run it with --fast",
         "x² counts",

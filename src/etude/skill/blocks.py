@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from etude.skill.document import BOM, Document
-from etude.skill.lines import Fences, lines_of
+from etude.skill.lines import Fences, line_end_of, lines_of, next_line_end
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,9}[.)])\s")
@@ -19,6 +19,8 @@ _BLANKS_AT_END = re.compile(r"(\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))+\Z")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*")
 _CODE = re.compile(r"`|\$[^$]+\$|\\[(\[]|\w\(|\w_\w|[a-z][A-Z]|(?<!\S)--\w|[=<>≤≥≠≈±×÷√∑²³]|\w\s*[*/^+]\s*\w")
 """Code, names of functions and variables, options of commands, formulas."""
+_INDENTED = re.compile(r"(?:\A|[\r\n][ \t]*[\r\n]+)(?: {4}|\t)[ \t]*\S")
+"""Code by its indent, where that is not the one of an item of a list."""
 
 
 class Block(NamedTuple):
@@ -96,7 +98,8 @@ def blocks_of(text: str) -> list[Block]:
         lazy = part.adjoins and part.kind == "text" and last != "code" and not _ITEM.match(part.text.strip())
         start = found.pop().start if last and (indented or lazy) else part.start
         whole, last = text[start : part.stop], part.kind
-        found.append(Block(start, part.stop, whole, section, last == "code" or bool(_CODE.search(whole))))
+        code = last == "code" or _CODE.search(whole) or (_INDENTED.search(whole) and not _ITEM.match(whole.lstrip()))
+        found.append(Block(start, part.stop, whole, section, bool(code)))
     return found
 
 
@@ -109,4 +112,6 @@ def without_blocks(text: str, blocks: Sequence[Block], out: Collection[int]) -> 
         done = block.stop
         if not text[done:].strip() or _BLANK.match(text, done):
             pieces[-1] = _BLANKS_AT_END.sub(r"\1", pieces[-1])
+        elif _UNDERLINE.fullmatch(text[done : next_line_end(text, done)[0]]):
+            pieces.append(line_end_of(text))  # else it would make a heading of what stands above, or front matter
     return "".join([*pieces, text[done:]])
