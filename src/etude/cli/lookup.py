@@ -90,7 +90,10 @@ def trained_skill(run: RunView, which: str) -> NamedSkill:
     """As `skill_of`, to be used as a skill. Raises SkillError, too: the run trained descriptions, which are none."""
     if described := skills_in(Path(run.path) / DESCRIBED):
         places = some([str(place) for place in described], _SHOWN)
-        raise SkillError(f"run {run.name!r} trained descriptions, no skill", hint=f"skills with them are in {places}")
+        raise SkillError(
+            f"run {run.name!r} trained descriptions, no skill",
+            hint=f"skills with them are in {places}; `etude trigger` measures them",
+        )
     return skill_of(run, which)
 
 
