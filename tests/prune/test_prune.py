@@ -115,6 +115,8 @@ def test_what_no_task_needs_goes_and_the_rest_stays_with_a_reason(tmp_path: Path
     assert [each["edit"]["target"].strip() for each in gone] == [line.strip() for line in removed]
     # Each task passed without it, and the journal holds these attempts.
     assert all(each["solved"] == sorted(NEEDS) and len(each["facts"]) >= len(NEEDS) for each in gone)
+    assert main(["export", str(folder / "forms"), "--to", str(tmp_path / "skills")]) == 0
+    assert json.loads((tmp_path / "skills" / "forms" / "provenance.json").read_text()) == provenance
     assert result.after < result.before
     assert result.verdict != "do not ship"
     assert not result.simulated  # the optimizer of the settings is, and was not asked

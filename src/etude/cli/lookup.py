@@ -11,12 +11,13 @@ from etude.config import load_config
 from etude.errors import ConfigError, DataError, SkillError
 from etude.readable import some
 from etude.records import Skill
+from etude.records.provenance import Provenance
 from etude.skill import load_skill
-from etude.skill.folder import DESCRIBED, best_skill, skills_in
+from etude.skill.folder import DESCRIBED, PROVENANCE, best_skill, place_of, skills_in
 from etude.skill.parts import as_trained
 from etude.store import RunView, read_run, run_names
 from etude.store.projections.runs import decisions, reached_limit
-from etude.store.views import JOURNAL, is_run, runs_in, skill_text
+from etude.store.views import JOURNAL, is_run, read_view, runs_in, skill_text
 
 RUNS = Path(RUNS_FOLDER)
 _SHOWN = 3
@@ -120,6 +121,12 @@ def skill_of(run: RunView, which: str) -> NamedSkill:
     if name not in run.skills:
         raise DataError(f"run {run.name!r} has no skill of step {step}", hint=f"{last}; 0 is the initial skill")
     return NamedSkill("initial" if step == 0 else f"step {step}", _base(run).with_text(_read(run, name)), step, run)
+
+
+def carried_by(skill: str) -> Provenance | None:
+    """The provenance next to a skill that was exported or pruned. Raises DataError: it is damaged."""
+    path = Path(skill)
+    return read_view(place_of(path) / PROVENANCE, Provenance) if path.exists() else None
 
 
 def here(run: RunView) -> list[tuple[str, str]]:
