@@ -16,7 +16,7 @@ from etude.records import Task
 from etude.skill import load_skill
 
 Captured = pytest.CaptureFixture[str]
-SKILL = Path(".claude/skills/poet")
+SKILL = Path(".claude/skills/sea-poet")
 WANTED = ["It rhymes.", "It has four lines."]
 
 
@@ -296,6 +296,10 @@ def test_requests_for_which_the_skill_must_stay_quiet_are_no_tasks(
         ("Reads skills/poet/SKILL.md before answering.", True),
         ("Identifies poet as the relevant skill.", True),
         ("The skill is triggered without the user naming it.", True),
+        ("Routes to sea-poet", True),
+        ("Sea-poet is activated.", True),
+        ("Reads sea-poet/forms.md.", False),
+        ("Opens with sea-poetry.", False),
         ("Lists the steps that the skill describes.", False),
         ("It asks before it installs another skill.", False),
         ("The answer reads well.", False),

@@ -15,6 +15,7 @@ from etude.envs.files import Row
 from etude.errors import DataError
 from etude.measure.triggers.environment import Request
 from etude.readable import counted
+from etude.skill.folder import DOCUMENT
 
 _ASKED = (
     *("prompt", "question", "query", "input", "task", "request", "instruction", "instructions", "user_input"),
@@ -41,13 +42,8 @@ _EXPECTED = (
     *("expected_outcome", "expected_result", "expected_response", "reference", "reference_answer", "gold"),
     *("golden_answer", "ideal", "ideal_answer", "ideal_response", "response"),
 )
-_OPENED = re.compile(
-    r"\b(select|trigger|read|load|activat|identif|invok|consult|open|match|recogni[sz])\w*\b.*(\bskill\b|SKILL\.md)"
-    r"|(\bskill\b|SKILL\.md).*\b(selected|triggered|loaded|activated|invoked|opened|used|read)\b",
-    re.IGNORECASE,
-)
-"""What expectations say of a skill that is to be used, and not of the answer: none is met without the skill, so that
-one that teaches nothing would seem to help."""
+_OPENS = r"\b(rout|select|trigger|read|load|activat|identif|invok|consult|open|match|recogni[sz])\w*\b"
+_OPENED = r"\b(selected|triggered|loaded|activated|invoked|opened|used|read)\b"
 WHICH_SKILL = ("expected_skill", "acceptable_skills", "should_trigger")
 """Columns that say which skill a request needs, so whether it is a task of this one."""
 _NONE = ("", "none", "null")
@@ -78,10 +74,10 @@ def tasks(table: Table) -> MadeTasks:
             f"{table.rows[0].place}: {before!r} prepares a place for the agent, and is not read",
             hint='put its files beside the skill and name them, as in "files": ["evals/files/a.csv"]',
         )
-    rows, asking = list[Row](), list[str]()
+    rows, asking, opened = list[Row](), list[str](), _opened(table.folder.parent)
     for row in table.rows:
         text, every = _request(row, table, asked), _criteria(row, table, criteria)
-        wanted, texts = _first(row, table, expected), [each for each in every if not _OPENED.search(each)]
+        wanted, texts = _first(row, table, expected), [each for each in every if not opened.search(each)]
         asking += [each for each in every if each not in texts]
         if all(text.startswith(_MUST_NOT) for text in texts):
             texts = [*(f"What is expected: {each}" for each in _texts(wanted)), *texts]
@@ -111,6 +107,14 @@ def tasks(table: Table) -> MadeTasks:
         {"column": "expectations", "threshold": 1},
         notes=[f"{some}: no answer shows that the skill was used; `etude trigger` measures it"] if some else [],
     )
+
+
+def _opened(skill: Path) -> re.Pattern[str]:
+    """What expectations say of a skill that is to be used, and not of the answer: none is met without it, so that one
+    that teaches nothing would seem to help. A name of one word says other things, too."""
+    name = skill.name if "-" in skill.name and (skill / DOCUMENT).is_file() else ""
+    what = r"\bskill\b|SKILL\.md" + (rf"|(?<![\w/-]){re.escape(name)}(?![\w/.-]*\w)" if name else "")
+    return re.compile(f"{_OPENS}.*({what})|({what}).*{_OPENED}", re.IGNORECASE)
 
 
 def needing_the_skill(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
