@@ -8,7 +8,7 @@ from etude.cli.lookup import find_arm, here
 from etude.cli.settings import read_settings, with_options
 from etude.cli.terminal import output
 from etude.cli.terminal.output import text_lines
-from etude.cli.terminal.summary_text import remark_lines, target_lines
+from etude.cli.terminal.summary_text import endings, remark_lines, target_lines
 from etude.cli.watch import watch
 from etude.comparison import FEWEST
 from etude.config import TrainConfig, load_config
@@ -75,7 +75,7 @@ def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
     yield from target_lines(target_rows(result.targets, skills=("A", "B")))
     if result.voids:
         yield f"errors      {result.voids} attempts errored; their tasks are compared without them"
-    yield from output.endings(result.ended, 12)
+    yield from endings(result.ended, 12)
     if result.gained or result.lost:
         yield ""
         yield from text_lines(

@@ -15,7 +15,7 @@ from etude.cli.scaffold.tasks import read_source
 from etude.cli.settings import read_settings, with_options
 from etude.cli.terminal import output
 from etude.cli.terminal.output import text_lines
-from etude.cli.terminal.summary_text import print_summary
+from etude.cli.terminal.summary_text import endings, print_summary
 from etude.cli.watch import watch
 from etude.config import TrainConfig, load_config
 from etude.config.sections import AgentSection
@@ -209,7 +209,7 @@ def _lines(result: Triggers) -> Iterator[str]:
         yield f"errors   {counted(result.voids, 'attempt')} errored; they are not counted"
     if result.unreadable:
         yield f"unread   {result.unreadable} of all replies name no skill: they open none, and are never right"
-    yield from output.endings(result.ended, 9)
+    yield from endings(result.ended, 9)
     if hidden := [row.skill for row in result.skills if not row.listed]:
         yield f"hidden   {some(hidden, _SHOWN)}: they have no description, or the list has no room for it"
     yield f"calls    {result.calls_sent} sent"

@@ -15,6 +15,7 @@ from etude.cli.settings import read_settings
 from etude.cli.several import skill_folders, tabled
 from etude.cli.terminal import output
 from etude.cli.terminal.output import text_lines
+from etude.cli.terminal.summary_text import endings
 from etude.cli.watch import watch
 from etude.config import TrainConfig
 from etude.measure.audit.suite import (
@@ -102,7 +103,7 @@ def _lost(result: Seen) -> Iterator[str]:
         yield f"errors    {counted(result.voids, 'attempt')} errored; they are not counted"
     if result.unscored:
         yield f"unscored  {counted(result.unscored, 'answer')} could not be scored again"
-    yield from output.endings(result.ended, 10)
+    yield from endings(result.ended, 10)
 
 
 def label(audit: Audit, folder: Path, count: int) -> None:

@@ -10,6 +10,7 @@ from etude.cli.scaffold.table import Wishes
 from etude.cli.scaffold.tasks import read_data
 from etude.cli.terminal import output
 from etude.cli.terminal.output import text_lines
+from etude.cli.terminal.summary_text import endings
 from etude.cli.watch import watch
 from etude.config import TrainConfig
 from etude.errors import InputError, StopRun
@@ -125,7 +126,7 @@ def _lines(table: SkillTable, claim: str) -> Iterator[str]:
     given = sum(row.verdict in ("helps", "does not help") for row in table.rows)
     wrong = f"on average at most {WRONG:.0%} of them are wrong, over the whole table (Benjamini-Hochberg)"
     yield f"verdicts    {given} of {table.measurable}, {claim}; {wrong}"
-    yield from output.endings(table.ended, 12)
+    yield from endings(table.ended, 12)
     yield f"calls       {table.calls_sent} sent"
 
 

@@ -4,14 +4,13 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from etude.cli.terminal.streams import results
 from etude.errors import EtudeError
 from etude.readable import SIMULATED, fitted, visible, visible_json
-from etude.records.tasks import CURES, Ended
 
 Table = Sequence[Sequence[str]]
 """The first row is the header."""
@@ -104,12 +103,6 @@ def text_lines(table: Table) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     rows = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in table)
     return [row.rstrip() for row in rows]
-
-
-def endings(counts: Mapping[Ended, int], width: int) -> Iterator[str]:
-    """Replies of the target that did not end by themselves, and what to do about them."""
-    for how, count in counts.items():
-        yield f"{how:<{width}}{'1 reply' if count == 1 else f'{count:,} replies'}: {CURES[how]}"
 
 
 def shown(score: float | None) -> str:
