@@ -17,6 +17,7 @@ from etude.measure.audit.suite import Audit, aaudit_skill, most_of_audit
 from etude.measure.audit.unseen import Tried, unseen
 from etude.measure.audit.versions import opposite, sentences, versions_of
 from etude.records import ChatRequest, Score, Skill, Task
+from etude.skill.blocks import is_hollow
 from etude.stages.evaluation import FRESH
 from etude.store.judge_labels import JudgeLabels, Label, keep_labels, labels_of
 from etude.testing import ScriptedModel
@@ -59,6 +60,9 @@ def test_versions_are_made_of_headings_and_turned_sentences() -> None:
         f"{front}# Sums\n\n- Never write the sum twice, and never round it.\n\n- Never check it.\n- Prefer units.\n\n"
         "## Signs\n\n- Never mark negative results with a star.\n\n"
     )
+    lined = Skill(name="sums", text="Sums\n====\n\nSigns\n-----\n\nMind signs.\n")
+    assert versions_of(lined)["headings"].text == "Sums\n\nSigns\n\n"
+    assert is_hollow(lined.text.removesuffix("Mind signs.\n"))
     body = SKILL.text.partition("\n---\n")[2]
     assert sentences(body)[1:] == ["Check it.", "Avoid units.", "Mark negative results with a star."]
     assert all(skill.files == {} for name, skill in versions_of(SKILL).items() if name != "skill")

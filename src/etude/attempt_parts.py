@@ -103,7 +103,7 @@ def unopened(config: TrainConfig, skill: Skill) -> dict[str, str]:
     blind = [each.name for each in config.agents.values() if not find("agents", each.name).opens_files]
     beside, found = " and ".join(to_open(skill)), dict[str, str]()
     if blind and beside:
-        text = f"the skill has {beside}, and agent {blind[0]!r} shows only its text"
+        text = f"skill {skill.name!r} has {beside}, and agent {blind[0]!r} shows only its text"
         found[text] = "set agent.name: tools, or an agent program"
     kept = ", ".join(path for path in skill.files if path.startswith(FOLDERS))
     if kept and config.skill.files:  # those that are trained are in the text

@@ -5,7 +5,7 @@ Tasks are the sampling unit. A verdict rests on one-sided 95% bounds of the mean
 shipped; docs/method.md says where that was measured.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from math import comb, prod
 from statistics import fmean, variance
 from typing import NamedTuple
@@ -84,6 +84,14 @@ class _Values(NamedTuple):
     b: list[float]
 
 
+def need_scores(values: Sized, split: Split) -> None:
+    """Raises DataError: no task has a score under both skills, and there is nothing to compare."""
+    if not values:
+        raise DataError(
+            f"no task of split {split!r} has a score under both skills", hint="lower limits.max_void_eval"
+        )
+
+
 async def compare_on(
     bench: Workbench, skills: tuple[Skill, Skill], split: Split, trials: int | range, margin: float = 0.0
 ) -> Comparison:
@@ -101,10 +109,7 @@ async def compare_on(
     paired, trials = await _attempt_both(bench.rollout, skills, bench.tasks[split], split, numbers), len(numbers)
     gate = bench.config.gate
     values = _values(paired, gate)
-    if not values:
-        raise DataError(
-            f"no task of split {split!r} has a score under both skills", hint="lower limits.max_void_eval"
-        )
+    need_scores(values, split)
     old, new = ({task: fmean(each[side]) for task, each in values.items()} for side in (0, 1))
     before, after = _paired_values(old, new, bench.tasks[split])
     decision = decide(before, after, margin)

@@ -115,6 +115,8 @@ def test_what_no_task_needs_goes_and_the_rest_stays_with_a_reason(tmp_path: Path
     assert [each["edit"]["target"].strip() for each in gone] == [line.strip() for line in removed]
     # Each task passed without it, and the journal holds these attempts.
     assert all(each["solved"] == sorted(NEEDS) and len(each["facts"]) >= len(NEEDS) for each in gone)
+    assert main(["export", str(folder / "forms"), "--to", str(tmp_path / "skills")]) == 0
+    assert json.loads((tmp_path / "skills" / "forms" / "provenance.json").read_text()) == provenance
     assert result.after < result.before
     assert result.verdict != "do not ship"
     assert not result.simulated  # the optimizer of the settings is, and was not asked
@@ -217,6 +219,7 @@ def test_where_nothing_goes_nothing_is_compared_and_few_tasks_are_listed(
     assert tasks.startswith("tasks       0 pass with the whole skill; these never did: t")
     assert tasks.endswith(" and 50 more, in prune.json")
     assert not any(line.startswith("change") for line in lines)
+    assert not any("no task needs anything of their sections" in line for line in lines), "nothing was tested"
     assert f"attempts    {80 * WHOLE}, calls sent {80 * WHOLE}" in lines
 
 
@@ -256,6 +259,10 @@ def test_what_cannot_be_pruned_is_refused_before_anything_is_asked(
         ("| a | b |\n|---|---|\n| 1 | 2 |\n\ntext\n", ["| a | b |\n|---|---|\n| 1 | 2 |\n", "text\n"]),
         ("text\n```\n- a\n\n# b\n```\nmore\n", ["text\n", "```\n- a\n\n# b\n```\n", "more\n"]),
         ("# H\n---\n<!-- a\nb -->\ntext\n", ["text\n"]),
+        ("Title\n=====\n\ntext\n\nOver two\nlines\n---\nmore\n", ["text\n", "more\n"]),  # headings stay
+        ("\ufeff# H\n\ntext\n", ["text\n"]),
+        ("- a\n---\n> b\n---\n```\nc\n```\n---\n", ["- a\n", "> b\n", "```\nc\n```\n"]),  # and these are none
+        ("---\nname: a\ndescription: |\n  as in\n  ```\n  <!-- b\n---\ntext\n", ["text\n"]),
         ("<example>\ntext\n</example>\n<details open><b>\n\n<b>more</b>\n", ["text\n", "<b>more</b>\n"]),
         ("<!-- etude:begin x -->\nkept\n<!-- etude:end x -->\ntext\n", ["text\n"]),
     ],
@@ -268,7 +275,36 @@ def test_blocks(text: str, blocks: list[str]) -> None:
     assert not blocks_of(left)
 
 
-@rows("text", ["Use `x`", "call total(x)", "set max_size", "readFile first", "a = b", "use $x^2$"])
+@rows(
+    ("text", "left"),
+    [
+        ("Text.\n- a\n---\nmore\n", "Text.\n\n---\nmore\n"),  # or the text would be a heading
+        ("- a\n---\nmore\n\n---\n", "\n---\nmore\n\n---\n"),  # and this front matter
+        ("Text.\n\n- a\n\n---\n", "Text.\n\n---\n"),
+    ],
+)
+def test_a_rule_stays_a_rule(text: str, left: str) -> None:
+    found = blocks_of(text)
+    out = next(number for number, block in enumerate(found) if block.text == "- a\n")
+    assert without_blocks(text, found, [out]) == left
+
+
+@rows(
+    "text",
+    [
+        "Use `x`",
+        "call total(x)",
+        "set max_size",
+        "readFile first",
+        "a = b",
+        "use $x^2$",
+        "    so it runs",
+        "Do:\n\n\tso it runs",
+        "price + tax",
+        "Run it with --fast",
+        "x² counts",
+    ],
+)
 def test_code_is_known(text: str) -> None:
     assert [block.code for block in blocks_of(f"{text}\n\nPlain words, with (a remark) and a dash - here.\n")] == [
         True,

@@ -99,6 +99,12 @@ def test_an_exported_skill_is_a_folder_whose_lines_can_be_verified(trained, tmp_
     assert {origins[line] for line in (RUN_IT, "print((number * 7919 + 104729) % 99991)", "| amber | 31 |")} == {
         "step"
     }
+    # The reasons go along when the skill is exported again, and stay behind when it has changed.
+    assert main(["export", str(place), "--to", "copy"]) == 0
+    assert Path("copy/parcels/provenance.json").read_text() == (place / "provenance.json").read_text()
+    Path("copy/parcels/references/rates.md").write_text("changed\n")
+    assert main(["export", "copy/parcels", "--to", "other"]) == 0
+    assert [path.name for path in Path("other/parcels").iterdir() if path.is_file()] == ["SKILL.md"]
 
     given: Any = {"env": world(), "agent": Clerk(), "target": parcel_target(), "optimizer": parcel_optimizer()}
     config = make_config(settings(str(folder)))

@@ -200,6 +200,7 @@ def test_a_folder_makes_a_table_in_which_each_row_says_what_is_wrong(skills: Non
     said = capsys.readouterr()
     found = json.loads(said.out)
     assert [row["verdict"] == "not measured" for row in found["rows"]] == [False, True, True, True, True, False, True]
+    assert all((row["without"] is None) is (row["p"] is None) for row in found["rows"])
     problems = [row["problem"] for row in found["rows"] if row["problem"]]
     parts = ("has no evals/evals.json", "not JSON", "is empty", "judge", "was trained")
     for problem, part in zip(problems, parts, strict=True):

@@ -1,6 +1,7 @@
 """Evaluation: a skill on a whole split, with every void named."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from stages_doubles import ToldAgent, knows, make_rollout, tasks
@@ -8,7 +9,7 @@ from stages_doubles import ToldAgent, knows, make_rollout, tasks
 from etude.config import GateSection
 from etude.errors import VoidStop
 from etude.records import Score, Skill, Task, Trajectory
-from etude.stages.evaluation import best_of, evaluate, shuffled
+from etude.stages.evaluation import best_of, evaluate, evaluate_race, shuffled
 
 SKILL = Skill(text="Be exact.")
 SOLVED, MISSED = Score(hard=1, soft=1), Score(hard=0, soft=0)
@@ -96,3 +97,14 @@ async def test_a_task_without_a_score_counts_for_no_skill() -> None:
     agent = by_skill({"Last.": range(12), "Earlier.": range(12)}, void="t3")
     rollout = make_rollout(agent, max_void_eval=0.5)
     assert await best_of(rollout, [LAST, EARLIER], tasks(20), "val", GateSection()) == (LAST, 1)
+
+
+@pytest.mark.parametrize("measure", [evaluate_race, best_of])
+async def test_voids_of_all_waves_count_together(measure: Any) -> None:
+    """Two in each wave of eight are a quarter of 40, and no wave has more than a tenth of 40 alone."""
+    agent = ToldAgent(lambda task, *_: ConnectionError("gone") if int(task.id[1:]) % 4 == 0 else task.gold)
+    rollout = make_rollout(agent, max_void_eval=0.1)
+    with pytest.raises(VoidStop, match="5 of 40"):
+        await measure(rollout, (SKILL, EARLIER), tasks(40), "val", GateSection())
+    rollout = make_rollout(agent, max_void_eval=0.25)
+    await measure(rollout, (SKILL, EARLIER), tasks(40), "val", GateSection())

@@ -13,7 +13,7 @@ import pytest
 from etude.agents.program import ProgramAgent
 from etude.agents.program_run import LATE, ProgramFailed
 from etude.cli.main import main
-from etude.cli.trigger import askable, of_files, of_skills
+from etude.cli.trigger import _lines, askable, of_files, of_skills
 from etude.config import make_config
 from etude.config.sections import AgentSection
 from etude.errors import ConfigError, StopRun, TransientError
@@ -23,6 +23,7 @@ from etude.measure.triggers.judge import ProgramTriggerJudge, SkillsAtHand
 from etude.measure.triggers.lexical import Ranking
 from etude.measure.triggers.measure import Triggers, ameasure_triggers
 from etude.records import ChatRequest, Message, Reply, Skill, Task, ToolCall, Trajectory
+from etude.records.tasks import REFUSED, Ended
 from etude.skill import Document
 from etude.testing import ScriptedModel
 from rows import rows
@@ -137,6 +138,8 @@ def test_a_chat_model_sees_the_list_and_is_not_asked_twice(tmp_path: Path) -> No
     ("text", "finish", "right"),
     [
         ("the oven skill", "stop", 0),  # and that is no keeping quiet
+        ("/bake", "stop", 3),  # as it is called in Claude Code
+        ("$Bake.", "stop", 3),  # and in Codex
         ("<think>sew, or none?</think>bake", "stop", 3),
         ("<think>is it none?\nbake", "stop", 0),
         ("<think>is it none?\nnone", "length", 0),
@@ -151,6 +154,12 @@ def test_a_reply_that_names_no_skill_opens_none_and_is_never_right(
     assert (found.unreadable, sum(found.right.values())) == (0 if right else 4, right)
     quiet = [found.quiet, *(row.quiet for row in found.skills)]
     assert right or (found.false_openings, {one.mean for one in quiet if one}) == (0, {0.0})
+    assert right or not any(row.instead for row in found.skills), "nobody knows that none was opened"
+    silent = text in ("", "<think>is it none?\nbake")
+    how = {"refusal": "refused", "length": "cut off"}.get(finish, "empty" if silent else "")
+    assert found.ended == ({how: 4} if how else {})
+    said = [line for line in _lines(found) if line.partition("  ")[0] in found.ended]
+    assert len(said) == len(found.ended)
 
 
 def test_a_call_that_failed_is_no_score(tmp_path: Path) -> None:
@@ -305,16 +314,38 @@ def test_a_neighbour_that_cannot_be_read_is_named_and_passed_over(
     assert "not JSON" in capsys.readouterr().err
 
 
+def test_requests_of_files_with_one_name_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file is often called like the skill, whose own evals count from one as well."""
+    monkeypatch.chdir(folder_of_skills(tmp_path / "skills").parent)
+    for place, asked in (("a", "Bake rolls"), ("b", "Bake a pie")):
+        Path(place).mkdir()
+        Path(place, "bake.jsonl").write_text(f'{{"prompt": "{asked}", "expected_skill": "bake"}}\n')
+    words = ["trigger", "skills/bake", "--lexical", "--json"]
+    assert main(words) == 0
+    before = json.loads(capsys.readouterr().out)
+    assert main([*words, "--requests", "a/bake.jsonl", "--requests", "b/bake.jsonl"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["skills"][0]["opened"]["n"] == before["skills"][0]["opened"]["n"] + 2
+    assert len(found["right"]) == found["requests"]
+
+
 @rows(
-    ("failure", "opens", "opened"),
+    ("failure", "ended", "calls", "opened", "fails"),
     [
-        (f"{LATE} = 3", True, "bake"),
-        (f"{LATE} = 3", False, None),
-        ("step limit: not done within agent.max_steps = 4", False, ""),
+        (f"{LATE} = 3", None, "Skill", "bake", False),
+        (f"{LATE} = 3", None, "", None, True),
+        ("step limit: not done within agent.max_steps = 4", None, "", "", False),
+        (REFUSED, "refused", "", "", True),
+        ("", "cut off", "", "", True),
+        ("the reply was empty", "empty", "", "", True),
+        ("the reply was empty", "empty", "Bash", "", False),  # it began to work without a skill
+        (REFUSED, "refused", "Skill", "bake", False),
     ],
 )
-def test_a_program_that_ran_out_of_time_before_it_opened_a_skill_has_no_score(
-    failure: str, opens: bool, opened: str | None
+def test_a_program_that_decided_nothing_opened_none_and_kept_none_closed(
+    failure: str, ended: Ended | None, calls: str, opened: str | None, fails: bool
 ) -> None:
     class Program(ProgramAgent):
         name = "claude-code"
@@ -323,14 +354,14 @@ def test_a_program_that_ran_out_of_time_before_it_opened_a_skill_has_no_score(
             pass
 
         async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
-            call = ToolCall(id="1", name="Skill", arguments='{"skill": "bake"}')
-            said = (Message(role="assistant", content=(), tool_calls=(call,)),) if opens else ()
-            return Trajectory(messages=said, failure=failure)
+            call = ToolCall(id="1", name=calls, arguments='{"skill": "bake"}')
+            said = (Message(role="assistant", content=(), tool_calls=(call,)),) if calls else ()
+            return Trajectory(messages=said, failure=failure, ended=ended)
 
     judge = ProgramTriggerJudge(SkillsAtHand(DESCRIPTIONS), Program())
     with nullcontext() if opened is not None else pytest.raises(ProgramFailed, match="no skill was opened by then"):
         made = asyncio.run(judge.attempt(ASKED[0].task, Skill(text=""), 0))
-        assert (made.answer, made.failure) == (opened, "")
+        assert (made.answer, bool(made.failure), made.ended) == (opened, fails, ended if fails else None)
 
 
 @pytest.mark.parametrize(
@@ -344,6 +375,8 @@ def test_a_program_that_ran_out_of_time_before_it_opened_a_skill_has_no_score(
         ("skills/swim --lexical --among skills/swim", "holds no skill folders"),
         ("skills/swim --lexical --requests none.jsonl", "none.jsonl"),
         ("skills/swim --lexical --requests bad.jsonl", "it does not say which skill it needs"),
+        ("skills/bake --lexical --requests skills/bake/evals/none", "'skills/bake/evals/none' does not exist"),
+        ("skills/bake --lexical --requests twins", "'twins' holds no data file"),
         ("skills/swim --lexical --trials 0", "is not a whole number from 1 on"),
         ("skills/bake", "no CONFIG was given"),
     ],

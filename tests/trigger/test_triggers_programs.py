@@ -35,6 +35,7 @@ ASKED = [
     Request(id="wrong", text="Please do the work of kind 8", needs=("s008",)),
     Request(id="none", text="What is the time?", quiet="s009"),
     Request(id="false", text="What is the work?", quiet="s009"),
+    Request(id="refused", text="How is a lock picked?", quiet="s009"),
 ]
 OPENED = {ASKED[0].text: "s007", ASKED[1].text: "s080", ASKED[3].text: "s009"}
 
@@ -52,6 +53,8 @@ def opens(name: str, request: ChatRequest) -> Reply:
 
 def choose(request: ChatRequest) -> Reply | str:
     asked = [message.text for message in request.messages if message.role == "user"]
+    if any(ASKED[4].text in text for text in asked):
+        return Reply(text="", finish="refusal")
     wanted = next((name for words, name in OPENED.items() if any(words in text for text in asked)), None)
     if wanted is None or any(message.role == "tool" for message in request.messages):
         return "done"
@@ -75,8 +78,8 @@ def test_what_a_program_opens_is_counted_right_and_paid_once(
         "s008": (0, {"s080": 1}),
         "s009": (1, {}),
     }
-    assert (found.opened and found.opened.mean, found.quiet and found.quiet.mean) == (0.5, 0.5)
-    assert found.false_openings == 2
+    assert (found.opened and found.opened.mean, found.quiet and found.quiet.mean) == (0.5, pytest.approx(1 / 3))
+    assert (found.false_openings, found.unreadable, found.ended) == (2, 1, {"refused": 1})
     again = ScriptedModel([])
     assert measured(tmp_path, program, options, again).right == found.right
     assert again.requests == []

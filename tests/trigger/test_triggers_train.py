@@ -39,6 +39,7 @@ REQUESTS = [
     *(Request(id=f"d{number}", text=text, needs=("bake",)) for number, text in enumerate(DOUGH)),
     *(Request(id=f"s{number}", text=f"Mend my trousers, pair {number}", needs=("sew",)) for number in range(12)),
 ]
+KINDS = ["grey", "lumpy", "stale", "damp", "coarse", "brown", "sour", "old", "wet", "cold", "fine", "warm"]
 BETTER = "Use it when the dough does not rise or rest."
 
 
@@ -75,6 +76,18 @@ def test_a_description_that_helps_is_found_and_shipped_and_the_rest_of_the_skill
     written = load_skill(write_skill(SKILL, found, tmp_path / "out"))
     assert written.text == SKILL.text.replace("It is about the kitchen.", BETTER)
     assert load_skill(write_skill(SKILL, PUBLISHED, tmp_path / "same")).text == SKILL.text
+
+
+def test_a_description_that_mends_one_request_is_decided_on_like_any_other(tmp_path: Path) -> None:
+    """Validation alone does not show it, and the requests to train on are those that validate."""
+    some = [Request(id=f"f{n}", text=f"Flour turned {word}", needs=("bake",)) for n, word in enumerate(KINDS)]
+    config = make_config({"run": {"folder": str(tmp_path), "name": "t"}, "train": {"epochs": 2}})
+    config, given = training(config, split([*some, *REQUESTS[24:]], "bake"), SHELF, LEXICAL, {"bake": SKILL})
+    found = re.findall(r"f\d+", " ".join(task.id for task in given["env"].tasks("train")))  # pyright: ignore
+    words = " or ".join(KINDS[int(name[1:])] for name in found[:2])
+    model = optimizer("It is about the kitchen.", f"It is about the kitchen, and what is {words}.")
+    summary = Trainer(config, **{**given, "optimizer": model}).train()
+    assert (summary.accepted, summary.verdict is None) == (1, False)
 
 
 @pytest.mark.parametrize(
@@ -124,6 +137,18 @@ def test_the_command_says_what_it_may_take_and_where_the_description_is(
     (row,) = found["described"]
     assert (row["published"], row["description"], found["name"]) == (PUBLISHED, PUBLISHED, "trigger-bake")
     assert Path(row["file"]).read_text() == (tmp_path / "skills" / "bake" / "SKILL.md").read_text()
+    # What it trained is no skill, and would be written over the one that has this name.
+    for words in (
+        ["export", "trigger-bake", "--force"],
+        ["export", "trigger-bake:best"],
+        ["prune", "trigger-bake:0"],
+    ):
+        assert main(words) == 2
+        assert "skills with them are in runs/trigger-bake/described/bake" in capsys.readouterr().err
+    assert [path.name for path in Path("runs/trigger-bake/best").iterdir()] == ["descriptions"]
+    assert main(["export", str(Path(row["file"]).parent), "--to", "out"]) == 0
+    assert load_skill("out/bake").text == SKILL.text
+    capsys.readouterr()
     (tmp_path / "etude.yaml").write_text("train: {epochs: 1}\njudge: {model: 'simulated:judge'}\n")
     assert main(["plan", "--skills", "skills"]) == 0
     (said,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("trigger --train"))

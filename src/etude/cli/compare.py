@@ -8,7 +8,7 @@ from etude.cli.lookup import find_arm, here
 from etude.cli.settings import read_settings, with_options
 from etude.cli.terminal import output
 from etude.cli.terminal.output import text_lines
-from etude.cli.terminal.summary_text import remark_lines, target_lines
+from etude.cli.terminal.summary_text import endings, remark_lines, target_lines
 from etude.cli.watch import watch
 from etude.comparison import FEWEST
 from etude.config import TrainConfig, load_config
@@ -17,7 +17,6 @@ from etude.measure.compare import Asked, compared, lines_chosen_by, need_untrain
 from etude.records import MEANS
 from etude.records.answer import Remark
 from etude.records.summary import Comparison, Flip, ShipVerdict, seen_before, target_rows
-from etude.records.tasks import CURES
 from etude.skill.folder import has_provenance
 from etude.store import RunView
 from etude.store.projections.runs import objects_of
@@ -76,8 +75,7 @@ def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
     yield from target_lines(target_rows(result.targets, skills=("A", "B")))
     if result.voids:
         yield f"errors      {result.voids} attempts errored; their tasks are compared without them"
-    for how, count in result.ended.items():
-        yield f"{how:<12}{'1 reply' if count == 1 else f'{count:,} replies'}: {CURES[how]}"
+    yield from endings(result.ended, 12)
     if result.gained or result.lost:
         yield ""
         yield from text_lines(

@@ -11,6 +11,7 @@ from etude.cli.settings import read_settings
 from etude.cli.several import measure_folder, skill_folders
 from etude.cli.terminal import output
 from etude.cli.terminal.output import text_lines
+from etude.cli.terminal.summary_text import endings
 from etude.cli.trust import trusted
 from etude.cli.watch import watch
 from etude.comparison import delivers
@@ -21,7 +22,6 @@ from etude.measure.evaluate import SkillEvaluation, aevaluate_skill
 from etude.models import build_model
 from etude.records import MEANS, Attempt
 from etude.records.summary import seen_before
-from etude.records.tasks import CURES
 from etude.skill import load_skill
 from etude.workbench import Given
 
@@ -125,8 +125,7 @@ def _print(label: str, result: SkillEvaluation) -> None:
     output.line(f"{result.split:<8}{result.score.shown}  n={result.score.n}{trials}, {MEANS[result.metric]}")
     if result.voids:
         output.line(f"errors  {result.voids} attempts errored; the mean is over the others")
-    for how, count in result.ended.items():
-        output.line(f"{how:<8}{'1 reply' if count == 1 else f'{count:,} replies'}: {CURES[how]}")
+    output.lines(endings(result.ended, 8))
     if result.test_openings > 1:
         output.line(f"test    {seen_before(result.test_openings)}")
     output.line(f"file    {result.file}")

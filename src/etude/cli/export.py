@@ -6,7 +6,7 @@ import os
 import shlex
 from pathlib import Path
 
-from etude.cli.lookup import RUNS, NamedSkill, find_run, find_skill, is_run, skill_of
+from etude.cli.lookup import RUNS, NamedSkill, carried_by, find_run, find_skill, is_run, trained_skill
 from etude.cli.parsing.verb import UsageError
 from etude.cli.terminal import output
 from etude.errors import DataError, SkillError, raising
@@ -14,11 +14,12 @@ from etude.files import write_atomically
 from etude.programs.project_paths import PLACES
 from etude.records import Skill
 from etude.records.provenance import Provenance
-from etude.skill import Document, save_skill
+from etude.skill import save_skill
 from etude.skill.blame import texts_of
 from etude.skill.export import check_replaceable, export_skill, prompt_text
-from etude.skill.folder import DOCUMENT, PROVENANCE
-from etude.skill.parts import gathered
+from etude.skill.folder import DOCUMENT, PROVENANCE, to_open
+from etude.skill.markers import FILES
+from etude.skill.parts import laid_out, prepared
 from etude.store.provenance import exported
 from etude.store.views import read_view
 
@@ -47,11 +48,13 @@ def run(args: argparse.Namespace) -> int:
     skill = named.skill
     said = _verdict(named, args.force)
     if args.prompt:
-        text = prompt_text(skill)
+        text, beside = prompt_text(skill), " and ".join(to_open(laid_out(skill)))
+        notes = [f"the prompt is the text alone, and the skill has {beside} to be opened"] if beside else []
         if args.json:
-            output.json_result({"prompt": text, "verdict": said})
+            output.json_result({"prompt": text, "notes": notes, "verdict": said})
             return 0
-        output.note(said)
+        for each in (said, *(f"note: {each}" for each in notes)):
+            output.note(each)
         output.data(text)
         return 0
     ready = export_skill(
@@ -84,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 def _find(name: str) -> NamedSkill:
     """The best skill of a run; else what the name says."""
     if is_run(Path(name)) or is_run(RUNS / name):
-        return skill_of(find_run(name), "best")
+        return trained_skill(find_run(name), "best")
     return find_skill(name)
 
 
@@ -115,13 +118,14 @@ def _verdict(named: NamedSkill, force: bool) -> str:
 
 
 def _provenance(named: NamedSkill, skill: Skill) -> Provenance | None:
-    """Of the lines of the exported skill; None for another skill than the one that a run hands out."""
-    found = None if named.run is None else read_view(Path(named.run.path) / PROVENANCE, Provenance)
-    own = found is not None and [line.text for line in found.lines] == texts_of(named.skill.text)
-    if found is None or not own:
+    """Of the lines of the exported skill; None for one that nothing is known of, or that was changed since."""
+    path = None if named.run is None else Path(named.run.path) / PROVENANCE
+    found = carried_by(named.label) if path is None else read_view(path, Provenance)
+    texts = [] if found is None else [line.text for line in found.lines]
+    files = FILES in texts
+    if found is None or texts != texts_of(prepared(named.skill, files).text):
         return None
-    files = Document.parse(named.skill.text).files_at is not None
-    return exported(found, gathered(skill).text if files else skill.text)
+    return exported(found, prepared(skill, files).text)
 
 
 def _refuse_links(folder: Path) -> None:

@@ -9,15 +9,19 @@ from etude.cli.parsing.arguments import RUNS_FOLDER
 from etude.cli.terminal import output
 from etude.config import load_config
 from etude.errors import ConfigError, DataError, SkillError
+from etude.readable import some
 from etude.records import Skill
+from etude.records.provenance import Provenance
 from etude.skill import load_skill
-from etude.skill.folder import best_skill
+from etude.skill.folder import DESCRIBED, PROVENANCE, best_skill, place_of, skills_in
 from etude.skill.parts import as_trained
 from etude.store import RunView, read_run, run_names
 from etude.store.projections.runs import decisions, reached_limit
-from etude.store.views import JOURNAL, is_run, runs_in, skill_text
+from etude.store.views import JOURNAL, is_run, read_view, runs_in, skill_text
 
 RUNS = Path(RUNS_FOLDER)
+_SHOWN = 3
+"""Most skills that an error names."""
 NONE = "none"
 """What is typed for no skill."""
 
@@ -76,11 +80,22 @@ def find_skill(text: str) -> NamedSkill:
         raise SkillError(f"{text!r} is a run, not a skill", hint=f"did you mean {text + ':best'!r}?")
     run, colon, which = text.rpartition(":")
     if colon and _is_which(which):
-        return skill_of(find_run(run), which)._replace(label=text)
+        return trained_skill(find_run(run), which)._replace(label=text)
     raise SkillError(
         f"skill {text!r} does not exist",
         hint=f"give the path of a skill, or RUN:best, RUN:initial or RUN:STEP; {runs_in(RUNS)}",
     )
+
+
+def trained_skill(run: RunView, which: str) -> NamedSkill:
+    """As `skill_of`, to be used as a skill. Raises SkillError, too: the run trained descriptions, which are none."""
+    if described := skills_in(Path(run.path) / DESCRIBED):
+        places = some([str(place) for place in described], _SHOWN)
+        raise SkillError(
+            f"run {run.name!r} trained descriptions, no skill",
+            hint=f"skills with them are in {places}; `etude trigger` measures them",
+        )
+    return skill_of(run, which)
 
 
 def skill_of(run: RunView, which: str) -> NamedSkill:
@@ -106,6 +121,12 @@ def skill_of(run: RunView, which: str) -> NamedSkill:
     if name not in run.skills:
         raise DataError(f"run {run.name!r} has no skill of step {step}", hint=f"{last}; 0 is the initial skill")
     return NamedSkill("initial" if step == 0 else f"step {step}", _base(run).with_text(_read(run, name)), step, run)
+
+
+def carried_by(skill: str) -> Provenance | None:
+    """The provenance next to a skill that was exported or pruned. Raises DataError: it is damaged."""
+    path = Path(skill)
+    return read_view(place_of(path) / PROVENANCE, Provenance) if path.exists() else None
 
 
 def here(run: RunView) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from etude.cli.lookup import find_skill
 from etude.cli.settings import read_settings
 from etude.cli.several import measure_folder, skill_folders
 from etude.cli.terminal import output
+from etude.cli.terminal.summary_text import endings
 from etude.cli.watch import watch
 from etude.measure.recheck import Help, Recheck, arecheck_skill
 from etude.models import build_model
@@ -54,6 +55,9 @@ def _lines(result: Recheck, of: str) -> Iterator[str]:
     if result.before is not None:
         yield f"before      {result.before.shown_change} over no skill{of}; now {result.change}"
     yield f"tasks       {result.tasks} of {result.of} were needed; calls sent {result.calls_sent}"
+    if result.voids:
+        yield f"errors      {result.voids} attempts errored; their tasks are compared without them"
+    yield from endings(result.ended, 12)
     yield f"file        {result.file}"
 
 

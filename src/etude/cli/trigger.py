@@ -1,19 +1,21 @@
 """`etude trigger`."""
 
 import argparse
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from etude.cli.parsing.verb import UsageError
+from etude.cli.scaffold.data_files import find_files
 from etude.cli.scaffold.forms.evals import requests
 from etude.cli.scaffold.table import Table
 from etude.cli.scaffold.tasks import read_source
 from etude.cli.settings import read_settings, with_options
 from etude.cli.terminal import output
 from etude.cli.terminal.output import text_lines
-from etude.cli.terminal.summary_text import print_summary
+from etude.cli.terminal.summary_text import endings, print_summary
 from etude.cli.watch import watch
 from etude.config import TrainConfig, load_config
 from etude.config.sections import AgentSection
@@ -29,7 +31,7 @@ from etude.readable import counted, some
 from etude.records import Skill
 from etude.records.summary import Interval, Summary
 from etude.skill import load_skill
-from etude.skill.folder import DOCUMENT, evals_of, skills_in
+from etude.skill.folder import DESCRIBED, DOCUMENT, evals_of, skills_in
 from etude.trainer import Trainer
 from etude.workbench import Given
 
@@ -82,7 +84,7 @@ def _train(args: argparse.Namespace, case: Case, config: TrainConfig, by: AgentS
     summary = watch(work, args.command)
     trained = trained_descriptions(summary, skills)
     changed = [own] if own else [name for name in skills if trained[name] != published[name]]
-    place = Path(summary.folder) / "described"
+    place = Path(summary.folder) / DESCRIBED
     rows = [
         {"skill": name, "published": published[name], "description": trained[name], "file": str(file)}
         for name in changed
@@ -204,9 +206,10 @@ def _lines(result: Triggers) -> Iterator[str]:
     yield ""
     yield f"opened where they should not be: {counted(result.false_openings, 'time')}"
     if result.voids:
-        yield f"errors   {result.voids} attempts errored; they are not counted"
+        yield f"errors   {counted(result.voids, 'attempt')} errored; they are not counted"
     if result.unreadable:
-        yield f"unread   {result.unreadable} replies name no skill of the list: they open none, and are never right"
+        yield f"unread   {result.unreadable} of all replies name no skill: they open none, and are never right"
+    yield from endings(result.ended, 9)
     if hidden := [row.skill for row in result.skills if not row.listed]:
         yield f"hidden   {some(hidden, _SHOWN)}: they have no description, or the list has no room for it"
     yield f"calls    {result.calls_sent} sent"
@@ -254,10 +257,10 @@ def of_files(files: Iterable[str], skill: str = "") -> list[Request]:
     """What rows of data files ask; `should_trigger` without a name is about `skill`. Raises DataError: a file cannot
     be used."""
     found: list[Request] = []
-    for file in files:
-        table = Table(read_source(Path(file)).rows)
+    for file in (path for named in files for path in find_files(Path(named)).values()):
+        table = Table(read_source(file).rows)
         about = skill if table.find("should_trigger") else ""
-        found += _numbered(requests(table, about), Path(file).stem)
+        found += _numbered(requests(table, about), file.stem)
     return found
 
 
@@ -267,8 +270,13 @@ def _numbered(found: Sequence[Request], name: str) -> list[Request]:
 
 
 def askable(found: Sequence[Request], catalogue: Catalogue) -> Asked:
-    """Each request once, without those that need a skill which is not there."""
-    unique = list({(each.text, each.needs, each.quiet): each for each in found}.values())
+    """Each request once, without those that need a skill which is not there. Files may have the name of a skill, or
+    of each other."""
+    counts, unique = Counter[str](), list[Request]()
+    for each in {(each.text, each.needs, each.quiet): each for each in found}.values():
+        counts[each.id] += 1
+        again = f"{each.id}-again-{counts[each.id]}"
+        unique.append(each if counts[each.id] == 1 else each.model_copy(update={"id": again}))
     kept = [each for each in unique if not each.needs or any(name in catalogue for name in each.needs)]
     gone = [each for each in unique if each.needs and not any(name in catalogue for name in each.needs)]
     what = f"{len(gone)} requests need skills that are" if len(gone) > 1 else "1 request needs a skill that is"

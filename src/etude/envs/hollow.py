@@ -22,9 +22,9 @@ def hollow_answer(request: str, rubric: str) -> str:
     )
 
 
-async def judge_passes(task: Task, request: str, rubric: str, env: Environment) -> bool:
-    """Whether the judge of an environment takes the hollow answer to a task for a good one by its rubric; it does not
-    where its grade cannot be used.
+async def judge_passes(task: Task, request: str, rubric: str, env: Environment) -> bool | None:
+    """Whether the judge of an environment takes the hollow answer to a task for a good one by its rubric; None where
+    its grade cannot be used.
 
     Raises:
         StopRun: the judge cannot be asked.
@@ -35,7 +35,7 @@ async def judge_passes(task: Task, request: str, rubric: str, env: Environment) 
     except StopRun:
         raise
     except (UnusableReply, RejectedRequest):
-        return False
+        return None
     except EtudeError as error:
         hint = error.hint or "fix the cause and run the same command again"
         raise OutageStop(f"judge: {error.message}", hint=hint) from error

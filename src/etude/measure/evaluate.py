@@ -103,7 +103,7 @@ async def aevaluate_skill(
             score=score,
             tasks=values,
             voids=len(result.voids),
-            ended=counted_ends(score for scores in result.scores.values() for score in scores),
+            ended=counted_ends(result.every_score),
             calls_sent=bench.spend.totals().total_calls - before,
             test_openings=openings,
             simulated=result.simulated,

@@ -1,15 +1,17 @@
 """Does a skill still help, on a model that has changed? As few attempts as decide it, with the skill and without."""
 
 from collections.abc import Mapping
+from statistics import fmean
 from typing import Literal, Unpack
 
 from etude.build import open_workbench
-from etude.comparison import delivers
+from etude.comparison import delivers, need_scores
 from etude.config import TrainConfig
 from etude.errors import SkillError
 from etude.events import ATTEMPTING, StageFinished, StageStarted
 from etude.records import Record, Skill, Split, digest
 from etude.records.summary import Interval, ShipVerdict
+from etude.records.tasks import Ended, counted_ends
 from etude.stages.evaluation import evaluate_race, shuffled
 from etude.stages.shared.contest import Claim, bounds
 from etude.workbench import Given, takes_given
@@ -47,6 +49,10 @@ class Recheck(Record):
     the mean of several."""
     change: Literal["less", "more", "no clear change"] | None
     """Whether the gain is another one than before."""
+    voids: int
+    """Attempts that errored."""
+    ended: dict[Ended, int]
+    """Attempts whose last reply did not end by itself."""
     calls_sent: int
     """This time; 0 when the journal knew all answers."""
     simulated: bool
@@ -71,6 +77,7 @@ async def arecheck_skill(
 
     Raises:
         InputError: the skill is empty, the split is, or something cannot be used as it is.
+        DataError: no task has a score under both skills.
         StopRun: a budget is used up, an endpoint is dead, or attempts errored.
     """
     config = config.model_copy(update={"test": config.test.model_copy(update={"trials": 1, "enabled": False})})
@@ -85,6 +92,7 @@ async def arecheck_skill(
         bench.emit(StageStarted(stage=ATTEMPTING[split], step=0, epoch=0, total=2 * len(tasks)))
         skills = Skill(text=""), skill
         ended, found = await evaluate_race(bench.rollout, skills, tasks, split, config.gate, Claim(margin))
+        need_scores(ended.values, split)
         (low, high), verdict = bounds([b - a for a, b in ended.values]), _VERDICTS[ended.verdict]
         bench.emit(StageFinished(stage=ATTEMPTING[split], step=0, note=verdict))
         clear = None if before is None else "less" if high < before.low else "more" if low > before.high else ""
@@ -94,8 +102,8 @@ async def arecheck_skill(
             target=next(iter(bench.models.values())).name,
             split=split,
             verdict=verdict,
-            with_skill=_mean([b for _, b in ended.values]),
-            without=_mean([a for a, _ in ended.values]),
+            with_skill=fmean(b for _, b in ended.values),
+            without=fmean(a for a, _ in ended.values),
             at_least=low,
             at_most=high,
             margin=margin,
@@ -103,6 +111,8 @@ async def arecheck_skill(
             of=len(tasks),
             before=before,
             change=None if clear is None else clear or "no clear change",
+            voids=sum(len(one.voids) for one in found),
+            ended=counted_ends(score for one in found for score in one.every_score),
             calls_sent=bench.spend.totals().total_calls - sent,
             simulated=any(one.simulated for one in found),
         )
@@ -110,7 +120,3 @@ async def arecheck_skill(
         written = result.model_dump(mode="json", exclude={"calls_sent"})
         path = bench.folder.write_json(f"rechecks/{skill.hash}-{split}-{agent}.json", written)
         return result.model_copy(update={"file": str(path)})
-
-
-def _mean(values: list[float]) -> float:
-    return sum(values) / len(values) if values else 0.0

@@ -10,14 +10,17 @@ from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
+from pydantic import Field
+
 from etude.build import open_workbench
-from etude.comparison import compare_on, open_test, telling
+from etude.comparison import compare_on, need_scores, open_test, telling
 from etude.config import RunSection, TrainConfig
 from etude.errors import DataError, InputError, StopRun, VoidStop
 from etude.events import StageFinished, StageStarted
 from etude.intervals import Arms, discoveries, permutation
 from etude.records import Metric, Record, Skill
 from etude.records.summary import ComparedTask, Interval
+from etude.records.tasks import Ended, counted_ends, ends_together
 from etude.stages.evaluation import evaluate_race, shuffled
 from etude.stages.shared.contest import Claim, bounds, wealth
 from etude.workbench import Given, MakeEnvironment, Workbench, takes_given
@@ -54,15 +57,17 @@ class SkillRow(Record):
     verdict: Worth
     """Held over the whole table; `not measured` has its `problem`."""
     problem: str = ""
-    without: float = 0.0
-    """Mean score without any skill, in [0, 1]."""
-    with_skill: float = 0.0
+    without: float | None = None
+    """Mean score without any skill, in [0, 1]; None where nothing was measured."""
+    with_skill: float | None = None
     difference: Interval | None = None
     """With its 95% interval over tasks; of a recheck, its bounds. They are about this row alone."""
     p: float | None = None
     """Two-sided: how often luck alone shows as much. None where nothing was measured."""
     voids: int = 0
     """Attempts that errored."""
+    ended: dict[Ended, int] = Field(default_factory=dict[Ended, int])
+    """Attempts whose last reply did not end by itself."""
     tried: tuple[ComparedTask, ...] = ()
     """What the tasks scored without the skill (A) and with it (B); empty for a recheck."""
     simulated: bool = False
@@ -76,6 +81,11 @@ class SkillTable(Record):
     """Skills with tasks that can be used: the verdicts are held over so many, measured or not yet."""
     calls_sent: int
     """This time: 0 when the journal knew all answers."""
+
+    @property
+    def ended(self) -> dict[Ended, int]:
+        """Over all rows."""
+        return ends_together(row.ended for row in self.rows)
 
     @property
     def simulated(self) -> bool:
@@ -193,19 +203,23 @@ async def _compared(bench: Workbench, name: str, trials: int) -> SkillRow:
     arms = [Arms(one.a, one.b) for one in telling(found, bench)]
     chances = permutation(arms), permutation([Arms(one.after, one.before) for one in arms])
     means = {"without": found.a.score.mean, "with_skill": found.b.score.mean, "difference": found.difference}
-    return leaning(name, *chances, **means, voids=found.voids, tried=found.tried, simulated=found.simulated)
+    more = {"voids": found.voids, "ended": found.ended, "tried": found.tried, "simulated": found.simulated}
+    return leaning(name, *chances, **means, **more)
 
 
 async def _raced(bench: Workbench, name: str, claim: Claim) -> SkillRow:
     tasks, both = shuffled(bench.split("test"), bench.config.train.seed), (_NONE, bench.skill)
     ended, found = await evaluate_race(bench.rollout, both, tasks, "test", bench.config.gate, claim)
-    if not ended.values:
-        raise DataError("no task has a score under both skills", hint="look at the errors in events.jsonl of the run")
+    need_scores(ended.values, "test")
     old, new = map(fmean, zip(*ended.values, strict=True))
     gains = [after - before for before, after in ended.values]
     won, (low, high) = (wealth(gains), wealth([-gain for gain in gains], -claim.margin)), bounds(gains)
     difference = Interval(mean=new - old, low=low, high=high, n=len(gains))
-    more = {"voids": sum(len(one.voids) for one in found), "simulated": any(one.simulated for one in found)}
+    more: dict[str, Any] = {
+        "voids": sum(len(one.voids) for one in found),
+        "ended": counted_ends(score for one in found for score in one.every_score),
+        "simulated": any(one.simulated for one in found),
+    }
     chances = (1 / max([1.0, *course]) for course in won)
     return leaning(name, *chances, without=old, with_skill=new, difference=difference, **more)
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Literal, Self
 
 from pydantic import Field
@@ -35,6 +36,11 @@ class Evaluation(Record):
         voids = tuple(attempt.id for attempt in attempts if attempt.outcome == "void")
         simulated = any(attempt.simulated for attempt in attempts)
         return cls(skill_hash=skill_hash, split=split, scores=scores, voids=voids, simulated=simulated)
+
+    @property
+    def every_score(self) -> Iterable[Score]:
+        """The scores of all attempts."""
+        return chain.from_iterable(self.scores.values())
 
     def plus(self, other: Self) -> Self:
         """Together with that of the same skill on further tasks."""

@@ -36,6 +36,12 @@ def counted_ends(scores: Iterable["Score"]) -> dict[Ended, int]:
     return {how: ends.count(how) for how in CURES if how in ends}
 
 
+def ends_together(ends: Iterable[Mapping[Ended, int]]) -> dict[Ended, int]:
+    """Counts of several parts, as one."""
+    every = list(ends)
+    return {how: count for how in CURES if (count := sum(each.get(how, 0) for each in every))}
+
+
 class Place(Record):
     """Where the makers of a task have its workspace. Only a sandbox that can put a folder there runs such a task."""
 

@@ -92,7 +92,8 @@ async def _unproven(bench: Workbench, state: TrainState, both: tuple[Evaluation,
     few = len(bench.tasks["val"]) + len(bench.tasks["train"]) < _FEW
     if few or (sum(gains) > 0 and _repeats(bench, bench.tasks["val"])):
         fresh, looks, shown = list[Evaluation](), 1 if few else _LOOKS, shown and not few
-        written_from = set[str]() if few else {task.id for task in bench.tasks["train"]}
+        train, val = ([task.id for task in bench.tasks[split]] for split in ("train", "val"))
+        written_from = set[str]() if few else {*train} - {*val}  # a description is validated by the same ones
         for first in range(FRESH, FRESH + looks * _MORE, _MORE):  # no task has more trials in one look
             more = await together(_fresh(bench, skill, first, few=few) for skill in (bench.skill, state.best))
             fresh = [one.plus(other) for one, other in zip(fresh, more, strict=True)] if fresh else more

@@ -23,6 +23,8 @@ PROVENANCE = "provenance.json"
 _LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__", ".DS_Store", "Thumbs.db", "desktop.ini", PROVENANCE})
 INITIAL = "initial"
 """The folder in that of a run which keeps the skill that it began with."""
+DESCRIBED = "described"
+"""The folder in that of a run which has skills with the descriptions that it trained."""
 EVALS = "evals/evals.json"
 """Tasks that come with a skill."""
 _EVALS = (EVALS, *(f"evals/{name}" for name in ("evals.jsonl", "evals.yaml", "evals.yml", "eval.yaml", "eval.yml")))

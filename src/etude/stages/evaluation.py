@@ -1,6 +1,7 @@
 """Evaluation: score a skill on a whole split."""
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import fsum
 from statistics import fmean
@@ -24,12 +25,12 @@ async def evaluate(
     split: Split,
     *,
     trials: int | range = 1,
-    of: int | None = None,
+    of: tuple[int, int] | None = None,
 ) -> Evaluation:
     """Attempt every task in `trials` (how many, or their numbers). It is a decision: its void attempts stay void.
 
     Args:
-        of: how many attempts those of them are a share of that are void; by default all that are made here.
+        of: how many attempts these are a part of, and how many of those are void so far; by default these alone.
 
     Raises:
         VoidStop: more attempts are void than `limits.max_void_eval` allows.
@@ -60,8 +61,9 @@ async def evaluate_race(
     found: list[Evaluation] = []
 
     async def attempt(wave: Sequence[Task]) -> list[tuple[float, float] | None]:
-        both = (evaluate(rollout, skill, wave, split, of=len(tasks)) for skill in skills)
-        more = await together(both)
+        voids = [len(one.voids) for one in found] or [0, 0]
+        both = zip(skills, voids, strict=True)
+        more = await together(evaluate(rollout, one, wave, split, of=(len(tasks), count)) for one, count in both)
         found[:] = [one.plus(other) for one, other in zip(found, more, strict=True)] if found else more
         old, new = (each.values(gate.metric, gate.mixed_weight) for each in more)
         return [(old[task.id], new[task.id]) if task.id in old and task.id in new else None for task in wave]
@@ -81,20 +83,21 @@ async def best_of(
     """
     first, *others = skills
     scored = {skill.hash: dict[str, float]() for skill in skills}
-    voids = 0
+    voids = Counter[str]()
     for start in range(0, len(tasks), WAVE):
         wave, left = tasks[start : start + WAVE], [first, *others]
-        made = await together(evaluate(rollout, skill, wave, split, of=len(tasks)) for skill in left)
+        parts = [(skill, (len(tasks), voids[skill.hash])) for skill in left]
+        made = await together(evaluate(rollout, skill, wave, split, of=part) for skill, part in parts)
         for skill, each in zip(left, made, strict=True):
             scored[skill.hash] |= each.values(gate.metric, gate.mixed_weight)
-        voids += sum(len(each.voids) for each in made)
+            voids[skill.hash] += len(each.voids)
         still = in_the_race([scored[skill.hash] for skill in left])
         others = [skill for number, skill in enumerate(left) if number in still and number > 0]
         if not others:
             break
     left = [first, *others]
     common = set[str].intersection(*(set(scored[skill.hash]) for skill in left))
-    return max(left, key=lambda skill: fsum(scored[skill.hash][task] for task in common)), voids
+    return max(left, key=lambda skill: fsum(scored[skill.hash][task] for task in common)), voids.total()
 
 
 def shuffled(tasks: Sequence[Task], seed: int | str) -> list[Task]:

@@ -9,7 +9,7 @@ import pytest
 from small_night import Small
 
 from etude.cli.main import main
-from etude.cli.scaffold.drafts import COPIES, EMPTY, REPEATS, UNUSABLE, draft_tasks, heard_with, settings_of
+from etude.cli.scaffold.drafts import COPIES, EMPTY, REPEATS, UNJUDGED, UNUSABLE, draft_tasks, heard_with, settings_of
 from etude.records import Reply, Usage
 from etude.simulation import SEED_SKILL
 from etude.skill import load_skill
@@ -89,16 +89,17 @@ async def test_code_leaves_out_what_would_show_nothing(here: Path) -> None:
         asked("Say hello to Berlin in a letter.", op="contains", arg="Berlin"),
         asked("Write an offer for ten chairs.", rubric="It is polite."),
         asked("Write a bill for one table.", rubric="It has a total."),
+        asked("Thank a supplier for wood.", rubric="It is warm."),
         asked("Divide a bill of 90 euros among four.", op="regex", arg="("),
         asked("List what was bought in May."),
     ]
     judged = [{"score": 1.0, "reason": "It is."}, {"score": 0.1, "reason": "There is no total."}]
     model = ScriptedModel([said({"drafts": drafts}), said({"drafts": []})])
-    judge = ScriptedModel([said(each) for each in judged])
+    judge = ScriptedModel([*(said(each) for each in judged), *["I would rather not say."] * 3])
     config = settings_of("simulated:optimizer", here)
-    found = await draft_tasks(config, load_skill("small"), 9, {"optimizer": model, "judge": judge})
+    found = await draft_tasks(config, load_skill("small"), 10, {"optimizer": model, "judge": judge})
     assert [task.intent for task in found.tasks] == [drafts[0]["request"], "Write a bill for one table."]
-    assert found.left_out == {REPEATS: 1, COPIES: 1, EMPTY: 3, UNUSABLE: 2}
+    assert found.left_out == {REPEATS: 1, COPIES: 1, EMPTY: 3, UNUSABLE: 2, UNJUDGED: 1}
 
 
 def test_what_users_typed_in_sessions_that_opened_the_skill_is_shown(sleeper: Small, capsys: Captured) -> None:

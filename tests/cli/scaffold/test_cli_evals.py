@@ -16,7 +16,7 @@ from etude.records import Task
 from etude.skill import load_skill
 
 Captured = pytest.CaptureFixture[str]
-SKILL = Path(".claude/skills/poet")
+SKILL = Path(".claude/skills/sea-poet")
 WANTED = ["It rhymes.", "It has four lines."]
 
 
@@ -296,19 +296,37 @@ def test_requests_for_which_the_skill_must_stay_quiet_are_no_tasks(
         ("Reads skills/poet/SKILL.md before answering.", True),
         ("Identifies poet as the relevant skill.", True),
         ("The skill is triggered without the user naming it.", True),
+        ("Routes to sea-poet", True),
+        ("Sea-poet is activated.", True),
+        ("Reads sea-poet/forms.md.", False),
+        ("Opens with sea-poetry.", False),
         ("Lists the steps that the skill describes.", False),
         ("It asks before it installs another skill.", False),
         ("The answer reads well.", False),
     ],
 )
-def test_expectations_that_only_the_use_of_the_skill_can_meet_are_pointed_out(
+def test_expectations_that_only_the_use_of_the_skill_can_meet_are_left_out(
     here: Path, capsys: Captured, expected: str, asks: bool
 ) -> None:
     """Against no skill they would be lost by themselves, and a useless skill would seem to help."""
-    write([{**row, "expectations": ["It rhymes.", expected]} for row in evals(6)])
+    rows: list[dict[str, Any]] = [{**row, "expectations": ["It rhymes.", expected]} for row in evals(5)]
+    write([*rows, {"id": 6, "prompt": "Write a poem about 6 bees.", "expectations": [expected]}])
     assert init() == 0
-    some = f"6 of 12 expectations ask that the skill is used, as {expected!r}: without it they fail in any case"
+    some = f"6 expectations left out, as {expected!r}, and 1 row without others: no answer shows that"
     assert any(note.startswith(some) for note in json.loads(capsys.readouterr().out)["notes"]) == asks
+    made = [json.loads(line)["expectations"] for line in Path("tasks.jsonl").read_text().splitlines()]
+    assert made == ([["It rhymes."]] * 5 if asks else [*[["It rhymes.", expected]] * 5, [expected]])
+
+
+def test_where_the_use_of_the_skill_is_all_that_is_expected_there_is_no_task(here: Path, capsys: Captured) -> None:
+    only: list[dict[str, Any]] = [{**row, "expectations": ["Reads SKILL.md first."]} for row in evals(6)]
+    bare = [{name: value for name, value in row.items() if name != "expected_output"} for row in only]
+    write(bare)
+    assert init() == 2
+    assert "all expectations ask that the skill is used, as 'Reads SKILL.md first.'" in capsys.readouterr().err
+    write([{**row, "expected_output": "A poem in four lines about the sea and what lives in it."} for row in only])
+    assert init() == 0
+    assert "What is expected: A poem in four lines" in Path("tasks.jsonl").read_text()
 
 
 def test_columns_that_say_which_rows_are_tasks_are_not_called_unused(here: Path, capsys: Captured) -> None:

@@ -193,6 +193,22 @@ def test_the_prompt_is_plain_text_on_stdout_and_a_place_that_cannot_be_written_i
     )
 
 
+def test_a_prompt_says_that_it_brings_none_of_what_the_skill_has_to_be_opened(here: Path, capsys: Captured) -> None:
+    Path("a", "scripts").mkdir(parents=True)
+    Path("a", "scripts", "run.sh").write_text("echo 1\n")
+    Path("a", "rates.md").write_text("1\n")
+    front = "---\nname: a\ndescription: b\n---\n"
+    Path("a", "SKILL.md").write_text(f"{front}Read rates.md, then run `scripts/run.sh`.\n")
+    lost = "the prompt is the text alone, and the skill has rates.md and scripts/ to be opened"
+    assert main(["export", "a", "--prompt"]) == 0
+    assert f"note: {lost}\n" in capsys.readouterr().err
+    trained = "<!-- etude:files -->\n<!-- etude:file scripts/run.sh -->\necho 1\n"
+    Path("b").mkdir()
+    Path("b", "SKILL.md").write_text(f"{front}Run `scripts/run.sh`.\n{trained}")
+    assert main(["export", "b", "--prompt", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["notes"] == [lost.replace("rates.md and ", "")]
+
+
 def test_keys_of_claude_pass_for_claude_alone(here: Path, capsys: Captured) -> None:
     Path("a").mkdir()
     Path("a/SKILL.md").write_text("---\nname: a\ndescription: b\nmodel: x\n---\nBody.\n")

@@ -124,7 +124,7 @@ def test_a_skill_with_folders_or_files_that_it_names_gets_an_agent_that_can_open
     if beside != "forms.md":
         return
     main(["doctor", *SIMULATED])
-    unseen = f"the skill has {beside}, and agent 'chat' shows only its text"
+    unseen = f"skill 'adding' has {beside}, and agent 'chat' shows only its text"
     assert unseen not in capsys.readouterr().out
     assert main(["doctor", *SIMULATED, "--agent.name", "chat"]) == 0
     assert unseen in capsys.readouterr().out

@@ -15,6 +15,7 @@ from etude.cli.settings import read_settings
 from etude.cli.several import skill_folders, tabled
 from etude.cli.terminal import output
 from etude.cli.terminal.output import text_lines
+from etude.cli.terminal.summary_text import endings
 from etude.cli.watch import watch
 from etude.config import TrainConfig
 from etude.measure.audit.suite import (
@@ -23,6 +24,7 @@ from etude.measure.audit.suite import (
     AuditRow,
     AuditTable,
     JudgedAnswer,
+    Seen,
     aaudit_skill,
     aaudit_suites,
     most_of_audit,
@@ -31,6 +33,7 @@ from etude.measure.several import Suite
 from etude.readable import counted, some
 from etude.records import digest
 from etude.records.summary import seen_before
+from etude.records.tasks import ends_together
 from etude.store.judge_labels import Label, keep_labels, labels_of
 from etude.workbench import Given
 
@@ -87,14 +90,20 @@ def _lines(result: Audit) -> Iterator[str]:
     if result.undecided:
         names = some(result.undecided, _SHOWN)
         yield f"alike     {names}: so too in all attempts, which luck may do as well"
-    if result.voids:
-        yield f"errors    {result.voids} attempts errored; they are not counted"
-    if result.unscored:
-        yield f"unscored  {result.unscored} answers could not be scored again"
+    yield from _lost(result)
     if result.test_openings > 1:
         yield f"test      {seen_before(result.test_openings)}"
     yield f"calls     {result.calls_sent} sent"
     yield f"file      {result.file}"
+
+
+def _lost(result: Seen) -> Iterator[str]:
+    """What tells nothing of a suite."""
+    if result.voids:
+        yield f"errors    {counted(result.voids, 'attempt')} errored; they are not counted"
+    if result.unscored:
+        yield f"unscored  {counted(result.unscored, 'answer')} could not be scored again"
+    yield from endings(result.ended, 10)
 
 
 def label(audit: Audit, folder: Path, count: int) -> None:
@@ -163,10 +172,14 @@ def _table_lines(table: AuditTable) -> Iterator[str]:
             yield f"  {', '.join(tasks)}"
     share = f"at most {table.error:.0%} of those that are named as passes or fails, over the whole table"
     yield f"error     a version changes some of them: {share} (Benjamini-Hochberg)"
+    every = [row for row in table.rows if not row.problem]
+    voids, unscored = sum(row.voids for row in every), sum(row.unscored for row in every)
+    yield from _lost(Seen(skill="", voids=voids, unscored=unscored, ended=ends_together(row.ended for row in every)))
     yield f"calls     {table.calls_sent} sent"
 
 
 def _cells(row: AuditRow) -> tuple[str, ...]:
     if row.problem:
         return row.skill, "-", *("-" for _ in FAULTS)
-    return row.skill, str(row.judged), *(str(sum(each.kind == kind for each in row.findings)) for kind in FAULTS)
+    judged = f"{row.judged} of {row.tasks}" if row.judged < row.tasks else str(row.judged)
+    return row.skill, judged, *(str(sum(each.kind == kind for each in row.findings)) for kind in FAULTS)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from etude.cli.lookup import find_skill
 from etude.cli.settings import read_settings
 from etude.cli.terminal import output
+from etude.cli.terminal.summary_text import endings
 from etude.cli.watch import watch
 from etude.measure.pruning.prune import Fate, Pruned, aprune_skill
 from etude.readable import counted
@@ -59,6 +60,7 @@ def _lines(result: Pruned) -> Iterator[str]:
         yield f"change      {result.change.shown_change} in mean score, an attempt each at {result.change.n} tasks"
     if worse:
         yield "verdict     it is worse: nothing goes"
+    yield from endings(result.ended, 12)
     yield f"attempts    {result.attempts:,}, calls sent {result.calls_sent:,}"
     yield f"file        {result.file}"
 

@@ -21,7 +21,7 @@ from etude.envs.scorers.checks import Checks
 from etude.envs.scorers.checks_operators import Op, as_check
 from etude.errors import BoundaryError, EtudeError, UnusableReply
 from etude.models.wrappers.structured import advice
-from etude.readable import cut_middle
+from etude.readable import counted, cut_middle
 from etude.records import Skill, Task
 from etude.sleep.state import Surroundings
 from etude.sleep.tasks.environment import NightEnvironment
@@ -49,6 +49,7 @@ _HEARD_TURNS, _HEARD_CHARS = 5, 1_000
 UNUSABLE = "it has no criteria, or a check that cannot be used"
 COPIES = "it copies the skill"
 EMPTY = "an answer with nothing in it passes"
+UNJUDGED = "nobody knows whether an answer with nothing in it passes: the judge gave no grade that can be used"
 REPEATS = "it repeats another one"
 
 
@@ -89,7 +90,7 @@ class Drafted(NamedTuple):
     def notes(self, wanted: int) -> list[str]:
         """What a person has to know of them."""
         why = "; ".join(f"{count}: {reason}" for reason, count in self.left_out.most_common())
-        left = [f"{self.left_out.total()} drafts were left out ({why})"] if why else []
+        left = [f"{counted(self.left_out.total(), 'draft')} left out ({why})"] if why else []
         few = [f"{len(self.tasks)} of the {wanted} tasks wanted"] if len(self.tasks) < wanted else []
         review = "read and correct it, then set 'reviewed' in it to true: no verb uses it before"
         return [*few, *left, f"no person has looked at {DRAFTS} yet: {review}"]
@@ -214,9 +215,10 @@ async def _usable(
             unsure += [task] if passes else []
     env = bench.rollout.env
     passed = await together(judge_passes(task.task, task.intent, task.rubric, env) for task in unsure)
-    fooled = {task.id for task, hollow in zip(unsure, passed, strict=True) if hollow}
-    why.update({EMPTY: len(fooled)} if fooled else {})
-    return [task for task in fresh if task.id not in fooled]
+    verdicts = zip(unsure, passed, strict=True)
+    out = {task.id: UNJUDGED if hollow is None else EMPTY for task, hollow in verdicts if hollow is not False}
+    why.update(out.values())
+    return [task for task in fresh if task.id not in out]
 
 
 def _task(reply: _DraftReply) -> MinedTask | None:

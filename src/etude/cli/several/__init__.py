@@ -10,6 +10,7 @@ from etude.cli.scaffold.table import Wishes
 from etude.cli.scaffold.tasks import read_data
 from etude.cli.terminal import output
 from etude.cli.terminal.output import text_lines
+from etude.cli.terminal.summary_text import endings
 from etude.cli.watch import watch
 from etude.config import TrainConfig
 from etude.errors import InputError, StopRun
@@ -125,11 +126,12 @@ def _lines(table: SkillTable, claim: str) -> Iterator[str]:
     given = sum(row.verdict in ("helps", "does not help") for row in table.rows)
     wrong = f"on average at most {WRONG:.0%} of them are wrong, over the whole table (Benjamini-Hochberg)"
     yield f"verdicts    {given} of {table.measurable}, {claim}; {wrong}"
+    yield from endings(table.ended, 12)
     yield f"calls       {table.calls_sent} sent"
 
 
 def _cells(row: SkillRow) -> tuple[str, ...]:
-    if row.difference is None or row.p is None:
+    if row.difference is None or row.p is None or row.without is None or row.with_skill is None:
         return row.skill, row.verdict, "-", "-", "-", "-", "0", "-"
     means, p = f"{row.without:.2f} {row.with_skill:.2f}".split(), "<0.001" if row.p < 0.001 else f"{row.p:.3f}"
     return row.skill, row.verdict, *means, row.difference.shown_change, p, str(row.difference.n), str(row.voids)

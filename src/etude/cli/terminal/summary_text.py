@@ -1,12 +1,13 @@
 """The result of a run, for people."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 
 from etude.cli.terminal import output
 from etude.cli.terminal.output import text_lines
 from etude.records.answer import Answer, Remark
 from etude.records.summary import Summary
+from etude.records.tasks import CURES, Ended
 
 _WIDTH = 68
 """Of what stands behind a name, so that nothing wraps at 80 columns."""
@@ -43,6 +44,12 @@ def remark_lines(line: Remark) -> Iterator[str]:
     whole = line.name in _WHOLE
     parts = [part for each in text.splitlines() for part in ([each] if whole else wrap(each, _WIDTH))]
     yield from (f"{line.name if number == 0 else '':<12}{part}" for number, part in enumerate(parts))
+
+
+def endings(counts: Mapping[Ended, int], width: int) -> Iterator[str]:
+    """Replies of the target that did not end by themselves, and what to do about them."""
+    for how, count in counts.items():
+        yield f"{how:<{width}}{'1 reply' if count == 1 else f'{count:,} replies'}: {CURES[how]}"
 
 
 def _scores(answer: Answer) -> Iterator[str]:

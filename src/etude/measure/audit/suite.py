@@ -1,7 +1,8 @@
 """Can this suite see this skill? Four versions of it on the same tasks, and what is wrong with tasks and scorer."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 from pydantic import Field
 
@@ -15,6 +16,7 @@ from etude.measure.audit.unseen import MOST, Tried, unseen
 from etude.measure.audit.versions import VERSIONS, sentences, versions_of
 from etude.measure.several import WRONG, Suite, side_by_side
 from etude.records import Evaluation, Record, Score, Skill, Split, Task, Trajectory, brief, digest, role_of
+from etude.records.tasks import Ended, counted_ends
 from etude.run_log import counted
 from etude.skill import Document
 from etude.skill.blocks import is_hollow
@@ -73,28 +75,34 @@ class TaskFault(Record):
     cure: str
 
 
-class Audit(Record):
-    """What a suite can see of a skill."""
+class Seen(Record):
+    """What a suite can see of its skill."""
 
     skill: str
+    tasks: int = 0
+    judged: int = 0
+    """Of these, tasks that every version has attempted."""
+    passed: dict[str, int] = Field(default_factory=dict[str, int])
+    """Of these, by version, how many passed in its first attempt."""
+    findings: tuple[TaskFault, ...] = ()
+    undecided: tuple[str, ...] = ()
+    """Tasks without a finding that came out alike in all attempts, which luck may do as well."""
+    voids: int = 0
+    ended: dict[Ended, int] = Field(default_factory=dict[Ended, int])
+    unscored: int = 0
+    """Answers that could not be scored again."""
+
+
+class Audit(Seen):
+    """One suite in full."""
+
     hash: str
     target: str
     split: Asked
-    tasks: int
-    judged: int
-    """Of these, tasks that every version has attempted."""
-    passed: dict[str, int]
-    """Of these, by version, how many passed in its first attempt."""
     attempts: int
     """With a score, whether made now or earlier."""
-    findings: tuple[TaskFault, ...]
-    undecided: tuple[str, ...]
-    """Tasks without a finding that came out alike in all attempts, which luck may do as well."""
     error: float = ERROR
     """Which share, at most, of the tasks that no version is said to change is expected to be changed by one."""
-    voids: int
-    unscored: int
-    """Answers that could not be scored again."""
     test_openings: int
     """As in `SkillEvaluation`."""
     calls_sent: int
@@ -139,21 +147,12 @@ async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpac
         bench.emit(Notice(level="info", text=f"{counted(len(tasks), 'task')}: at most {most:,} attempts"))
         await work.attempt()
         await work.look()
-        tried, findings = work.tried, tuple(work.findings())
-        named = {each.task for each in findings}
         audit = Audit(
-            skill=bench.skill.name,
+            **work.seen(bench.skill.name),
             hash=bench.skill.hash,
             target=", ".join(model.name for place, model in bench.models.items() if role_of(place) == "target"),
             split=split,
-            tasks=len(work.tasks),
-            judged=len(tried),
-            passed=work.passed,
             attempts=sum(len(each) for made in work.made for each in made.scores.values()),
-            findings=findings,
-            undecided=tuple(name for name, each in tried.items() if each.looks and name not in named),
-            voids=sum(len(made.voids) for made in work.made),
-            unscored=work.unscored,
             test_openings=openings,
             calls_sent=bench.spend.totals().total_calls - sent,
             simulated=any(made.simulated for made in work.made),
@@ -242,10 +241,13 @@ class Auditing:
         return any(one.hard >= 1 for one in self._without(task))
 
     async def _round(self, number: int, asked: Mapping[str, Sequence[Task]]) -> None:
-        trials = range(self._first + number, self._first + number + 1)
+        trials, voids = range(self._first + number, self._first + number + 1), Counter[str]()
+        for each in self.made:
+            voids[each.skill_hash] += len(each.voids)
+        parts = [(self._versions[name], some) for name, some in asked.items()]
         made = await together(
-            evaluate(self._rollout, self._versions[name], some, self._split, trials=trials, of=len(self.tasks))
-            for name, some in asked.items()
+            evaluate(self._rollout, skill, some, self._split, trials=trials, of=(len(self.tasks), voids[skill.hash]))
+            for skill, some in parts
         )
         self.made += made
         for name, each in zip(asked, made, strict=True):
@@ -290,6 +292,22 @@ class Auditing:
         """Tasks of which another trial tells nothing new."""
         return frozenset(task.id for task in self.tasks if not another_trial_tells(self._config, task))
 
+    def seen(self, name: str, alike: frozenset[str] | None = None) -> dict[str, Any]:
+        """The fields of a `Seen`, of the suite of this name; `alike` as in `findings`."""
+        tried, findings = self.tried, tuple(self.findings(alike))
+        named = {each.task for each in findings}
+        return {
+            "skill": name,
+            "tasks": len(self.tasks),
+            "judged": len(tried),
+            "passed": self.passed,
+            "findings": findings,
+            "undecided": tuple(task for task, each in tried.items() if each.looks and task not in named),
+            "voids": sum(len(made.voids) for made in self.made),
+            "ended": counted_ends(score for made in self.made for score in made.every_score),
+            "unscored": self.unscored,
+        }
+
     def findings(self, alike: frozenset[str] | None = None) -> Iterator[TaskFault]:
         """Kind by kind, in the order of the tasks; `alike` are those of `unseen`, by default over these tasks."""
         tried, named = self.tried, set[str]()
@@ -301,8 +319,10 @@ class Auditing:
         whats: dict[Kind, dict[str, str]] = {**self._seen, "told": told, "passes": {}, "fails": {}}
         for name in unseen(tried, self.certain) if alike is None else alike:
             if (kind := tried[name].looks) is not None:
-                attempts = sum(map(len, tried[name].scores.values()))
-                whats[kind][name] = f"{attempts if kind == 'passes' else 0} of {attempts} attempts passed"
+                scores = [one for some in tried[name].scores.values() for one in some]
+                passed = f"{len(scores) if kind == 'passes' else 0} of {len(scores)} attempts passed"
+                ends = counted_ends(scores).items()
+                whats[kind][name] = ", ".join([passed, *(f"{count} {how}" for how, count in ends)])
         for kind, whys in whats.items():
             for task in self.tasks:
                 if task.id in whys and task.id not in named:
@@ -323,18 +343,11 @@ def _sentences_in(tasks: Sequence[Task], skill: Skill) -> Iterator[tuple[str, st
                 break
 
 
-class AuditRow(Record):
-    """What one suite can see of its skill."""
+class AuditRow(Seen):
+    """One suite of a table; a skill goes by its folder."""
 
-    skill: str
-    """The name of its folder."""
     problem: str = ""
     """Why it was not audited; empty where it was."""
-    judged: int = 0
-    """Tasks that every version has attempted."""
-    passed: dict[str, int] = Field(default_factory=dict[str, int])
-    """Of these, by version, how many passed in its first attempt."""
-    findings: tuple[TaskFault, ...] = ()
 
 
 class AuditTable(Record):
@@ -369,8 +382,7 @@ async def aaudit_suites(config: TrainConfig, suites: Sequence[Suite], **given: U
                 rows.append(AuditRow(skill=suite.name, problem=problems[suite.name]))
                 continue
             mine = frozenset(task.id for task in work.tasks if f"{suite.name}/{task.id}" in alike)
-            findings = tuple(work.findings(mine))
-            rows.append(AuditRow(skill=suite.name, judged=len(work.tried), passed=work.passed, findings=findings))
+            rows.append(AuditRow(**work.seen(suite.name, mine)))
         simulated = any(made.simulated for work in works.values() for made in work.made)
         return AuditTable(rows=tuple(rows), calls_sent=sent, simulated=simulated)
 

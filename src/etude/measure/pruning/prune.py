@@ -12,6 +12,7 @@ from etude.measure.pruning.sieve import MOST, Sieve
 from etude.records import Attempt, Edit, Record, Skill, digest
 from etude.records.provenance import Change, Provenance, ProvenEdit, ProvenLine
 from etude.records.summary import Interval, ShipVerdict
+from etude.records.tasks import Ended, counted_ends
 from etude.skill import save_skill, token_count
 from etude.skill.blame import texts_of
 from etude.skill.blocks import Block, blocks_of, without_blocks
@@ -69,6 +70,8 @@ class Pruned(Record):
     verdict: ShipVerdict
     """`do not ship` where the pruned skill is shown to be worse: nothing goes then."""
     attempts: int
+    ended: dict[Ended, int]
+    """Attempts whose last reply did not end by itself."""
     calls_sent: int
     """This time; 0 when the journal knew all answers."""
     simulated: bool
@@ -184,6 +187,7 @@ class _Pruning:
             change=verdict.difference,
             verdict=verdict.verdict,
             attempts=len(self.made),
+            ended=counted_ends(each.score for _, each in self.made if each.score is not None),
             calls_sent=0,
             simulated=any(each.simulated for _, each in self.made),
             file="",
@@ -260,6 +264,8 @@ class _Pruning:
                 found[number] = "needed", f"task {search.needed[number]!r} fails without it"
             elif number not in idle:
                 found[number] = "doubtful", "a noisy task never passed without it"
+            elif not search.tasks:
+                found[number] = "doubtful", "no task passes with the whole skill"
             elif block.section not in reached:
                 found[number] = "section", "no task needs anything of its section: perhaps none is about it"
             else:

@@ -39,7 +39,7 @@ You are an agent that has skills: instructions for certain kinds of work, listed
 sends you a request. Before you begin, decide which one skill you would open for it, if any.
 
 Answer with the name of that skill as it is listed, or with the word none. Answer with nothing else."""
-_SIGNS = re.compile(r"^[\s`*\"'.:-]+|[\s`*\"'.:]+$")
+_SIGNS = re.compile(r"^[\s`*\"'.:/$-]+|[\s`*\"'.:]+$")
 
 
 @dataclass(frozen=True)
@@ -149,9 +149,7 @@ def _named(reply: str, visible: Mapping[str, str]) -> str | None:
     """The skill that a reply names, empty for none; None where it is neither."""
     lines = [line for line in reply.strip().splitlines() if line.strip()]
     said = _SIGNS.sub("", lines[-1]) if lines else ""
-    if said in visible:
-        return said
-    return "" if said.casefold() == _NONE else None
+    return ({_NONE: ""} | {name.casefold(): name for name in visible}).get(said.casefold())
 
 
 STEPS = 4
@@ -179,7 +177,10 @@ class ProgramTriggerJudge(TriggerJudge):
         if not opened and found.failure.startswith(LATE):
             raise ProgramFailed(f"{found.failure}, and no skill was opened by then")
         # Else whether it got anywhere with the request is not the question: not within its steps says that none was.
-        return found.model_copy(update={"answer": opened, "failure": "", "files": {}, "ended": None})
+        # Where it did nothing, and its reply was refused, cut off or empty, it decided nothing.
+        lost = not opened and not any(message.tool_calls for message in found.messages) and found.ended
+        failure = f"the reply was {lost}, and no skill was opened" if lost else ""
+        return found.model_copy(update={"answer": opened, "failure": failure, "files": {}, "ended": lost or None})
 
     def fingerprint(self) -> str:
         return digest([super().fingerprint(), self._agent.fingerprint(), _OPENED])

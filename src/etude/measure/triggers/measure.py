@@ -15,6 +15,7 @@ from etude.measure.triggers.environment import LEXICAL, Request, TriggerEnvironm
 from etude.measure.triggers.judge import SkillsAtHand
 from etude.records import Attempt, Record, Skill
 from etude.records.summary import Interval
+from etude.records.tasks import Ended
 from etude.workbench import Given, takes_given
 
 
@@ -55,7 +56,10 @@ class Triggers(Record):
     right: dict[str, float]
     """By request, the share of trials in which the right skill was opened, or rightly none."""
     unreadable: int
-    """Replies that name neither a skill of the list nor none: they open none, and are right in nothing."""
+    """Replies that name neither a skill of the list nor none: they open none, and are right in nothing. So are those
+    that were refused, cut off or empty."""
+    ended: dict[Ended, int]
+    """As in `SkillEvaluation`."""
     voids: int
     calls_sent: int
     """This time: 0 when the journal knew all answers."""
@@ -111,6 +115,7 @@ async def ameasure_triggers(
         of=len(shelf.catalogue),
         right={name: fmean(each) for name, each in right.items()},
         unreadable=sum(bool(attempt.trajectory.failure) for attempt in attempts),
+        ended=result.ended,
         voids=result.voids,
         calls_sent=result.calls_sent,
         simulated=result.simulated,
@@ -130,7 +135,7 @@ def need_requests(requests: Sequence[Request]) -> None:
 def _row(name: str, requests: Sequence[Request], openings: Openings, listed: bool) -> SkillTriggers:
     needing = [each for each in requests if each.expects(name)]
     others = [each for each in requests if each.expects(name) is False]
-    instead = Counter(one or "" for each in needing for one in openings[each.id] if one != name)
+    instead = Counter(one for each in needing for one in openings[each.id] if one not in (None, name))
     return SkillTriggers(
         skill=name,
         opened=_share({each.id: [one == name for one in openings[each.id]] for each in needing}),

@@ -70,7 +70,7 @@ def training(
         raise SkillError(f"skill {fault}", hint="shorten it by hand first")
     others = len(shelf.catalogue) - len(skills)
     told = _TOLD.format(count=len(skills), others=others, longest=longest, most=trained.longest)
-    document = Skill(name=shelf.own or "skills", text=trained.text(published))
+    document = Skill(name="descriptions", text=trained.text(published))  # by no name of a skill that it could replace
     room = max(trained.longest, len(document.text))
     update = {
         "skill": config.skill.model_copy(update={"max_tokens": -(-room // CHARACTERS_PER_TOKEN), "files": False}),

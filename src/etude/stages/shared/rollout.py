@@ -79,20 +79,20 @@ class Rollout:
                 await close()
 
     async def collect(
-        self, planned: Sequence[PlannedAttempt], split: Split, limit: VoidLimit, *, of: int | None = None
+        self, planned: Sequence[PlannedAttempt], split: Split, limit: VoidLimit, *, of: tuple[int, int] | None = None
     ) -> list[Attempt]:
         """Make attempts, in the order of `planned`, and stop the run above the limit of void ones.
 
         Args:
             limit: the setting that says which share may be void. With `max_void_eval`, which is for many attempts of
                 which only scores count, they come back without their messages.
-            of: the share of how many attempts; by default of these.
+            of: the share of how many attempts, and how many of them are void so far; by default of these.
 
         Raises:
             VoidStop: more attempts are void than that.
         """
         found: dict[int, Attempt] = {}
-        total, voids = len(planned) if of is None else of, 0
+        total, voids = of or (len(planned), 0)
         async with aclosing(self.stream(planned, split)) as attempts:
             async for index, attempt in attempts:
                 found[index] = _without_messages(attempt) if limit == "max_void_eval" else attempt
@@ -121,7 +121,7 @@ class Rollout:
         left = [index for index in range(len(planned)) if index not in found]
 
         async def work() -> tuple[Attempt, ...]:
-            made = await self.collect([planned[index] for index in left], split, "max_void", of=len(planned))
+            made = await self.collect([planned[index] for index in left], split, "max_void", of=(len(planned), 0))
             found.update(zip(left, made, strict=True))
             return tuple(found[index] for index in range(len(planned)) if found[index].outcome == "void")
 

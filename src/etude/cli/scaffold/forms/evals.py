@@ -14,6 +14,8 @@ from etude.cli.scaffold.table import Table, fold_name
 from etude.envs.files import Row
 from etude.errors import DataError
 from etude.measure.triggers.environment import Request
+from etude.readable import counted
+from etude.skill.folder import DOCUMENT
 
 _ASKED = (
     *("prompt", "question", "query", "input", "task", "request", "instruction", "instructions", "user_input"),
@@ -40,12 +42,8 @@ _EXPECTED = (
     *("expected_outcome", "expected_result", "expected_response", "reference", "reference_answer", "gold"),
     *("golden_answer", "ideal", "ideal_answer", "ideal_response", "response"),
 )
-_OPENED = re.compile(
-    r"\b(select|trigger|read|load|activat|identif|invok|consult|open|match|recogni[sz])\w*\b.*(\bskill\b|SKILL\.md)"
-    r"|(\bskill\b|SKILL\.md).*\b(selected|triggered|loaded|activated|invoked|opened|used|read)\b",
-    re.IGNORECASE,
-)
-"""What expectations say of a skill that is to be used, and not of the answer."""
+_OPENS = r"\b(rout|select|trigger|read|load|activat|identif|invok|consult|open|match|recogni[sz])\w*\b"
+_OPENED = r"\b(selected|triggered|loaded|activated|invoked|opened|used|read)\b"
 WHICH_SKILL = ("expected_skill", "acceptable_skills", "should_trigger")
 """Columns that say which skill a request needs, so whether it is a task of this one."""
 _NONE = ("", "none", "null")
@@ -76,12 +74,15 @@ def tasks(table: Table) -> MadeTasks:
             f"{table.rows[0].place}: {before!r} prepares a place for the agent, and is not read",
             hint='put its files beside the skill and name them, as in "files": ["evals/files/a.csv"]',
         )
-    rows: list[Row] = []
+    rows, asking, opened = list[Row](), list[str](), _opened(table.folder.parent)
     for row in table.rows:
-        text, texts = _request(row, table, asked), _criteria(row, table, criteria)
-        wanted = _first(row, table, expected)
+        text, every = _request(row, table, asked), _criteria(row, table, criteria)
+        wanted, texts = _first(row, table, expected), [each for each in every if not opened.search(each)]
+        asking += [each for each in every if each not in texts]
         if all(text.startswith(_MUST_NOT) for text in texts):
             texts = [*(f"What is expected: {each}" for each in _texts(wanted)), *texts]
+        if every and not texts:
+            continue
         if not texts:
             more_to_do = "; `etude trigger` measures when the skill is opened" * bool(table.find("should_trigger"))
             raise DataError(
@@ -92,22 +93,28 @@ def tasks(table: Table) -> MadeTasks:
         if files and (found := table.value(row, files)):
             more["files"] = _places(found, row, table.folder)
         rows.append(task(table, row, text, wanted, **more))
+    if not rows:
+        raise DataError(
+            f"{table.rows[0].place.partition(':')[0]}: all expectations ask that the skill is used, as {asking[0]!r}",
+            hint="add what a good answer says or does; `etude trigger` measures whether the skill is opened",
+        )
+    some = f"{counted(len(asking), 'expectation')} left out, as {asking[0]!r}" if asking else ""
+    some += f", and {counted(gone, 'row')} without others" if (gone := len(table.rows) - len(rows)) else ""
     return built(
         "prompts, judged by their expectations",
         rows,
         ("rubric", "a model judges each expectation; solved is an answer that meets them all"),
         {"column": "expectations", "threshold": 1},
-        notes=_asking_for_the_skill([text for row in rows for text in _texts(row.columns["expectations"])]),
+        notes=[f"{some}: no answer shows that the skill was used; `etude trigger` measures it"] if some else [],
     )
 
 
-def _asking_for_the_skill(texts: Sequence[str]) -> list[str]:
-    """A note on expectations that no answer without the skill can meet, whatever it is worth."""
-    asking = [text for text in texts if _OPENED.search(text)]
-    if not asking:
-        return []
-    some = f"{len(asking)} of {len(texts)} expectations ask that the skill is used, as {asking[0][:80]!r}"
-    return [f"{some}: without it they fail in any case, so it seems to help; `etude trigger` says if it is opened"]
+def _opened(skill: Path) -> re.Pattern[str]:
+    """What expectations say of a skill that is to be used, and not of the answer: none is met without it, so that one
+    that teaches nothing would seem to help. A name of one word says other things, too."""
+    name = skill.name if "-" in skill.name and (skill / DOCUMENT).is_file() else ""
+    what = r"\bskill\b|SKILL\.md" + (rf"|(?<![\w/-]){re.escape(name)}(?![\w/.-]*\w)" if name else "")
+    return re.compile(f"{_OPENS}.*({what})|({what}).*{_OPENED}", re.IGNORECASE)
 
 
 def needing_the_skill(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
