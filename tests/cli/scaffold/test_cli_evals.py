@@ -292,14 +292,16 @@ def test_requests_for_which_the_skill_must_stay_quiet_are_no_tasks(
 @pytest.mark.parametrize(
     ("expected", "asks"),
     [
-        ("The poet skill is selected and its SKILL.md drives the answer.", True),
+        ("The poet skill is selected and its SKILL.md drives the answer.", False),
         ("Reads skills/poet/SKILL.md before answering.", True),
-        ("Identifies poet as the relevant skill.", True),
+        ("Identifies sea-poet as the relevant skill.", True),
         ("The skill is triggered without the user naming it.", True),
         ("Routes to sea-poet", True),
         ("Sea-poet is activated.", True),
         ("Reads sea-poet/forms.md.", False),
         ("Opens with sea-poetry.", False),
+        ("Loads the sea-poet skill and names three fish.", False),
+        ("The sea-poet skill is NOT loaded.", False),
         ("Lists the steps that the skill describes.", False),
         ("It asks before it installs another skill.", False),
         ("The answer reads well.", False),
@@ -326,7 +328,16 @@ def test_where_the_use_of_the_skill_is_all_that_is_expected_there_is_no_task(her
     assert "all expectations ask that the skill is used, as 'Reads SKILL.md first.'" in capsys.readouterr().err
     write([{**row, "expected_output": "A poem in four lines about the sea and what lives in it."} for row in only])
     assert init() == 0
+    capsys.readouterr()
     assert "What is expected: A poem in four lines" in Path("tasks.jsonl").read_text()
+
+
+def test_expectations_that_also_say_what_is_answered_stay_and_are_pointed_out(here: Path, capsys: Captured) -> None:
+    also = "Loads the sea-poet skill and names three fish."
+    write([{**row, "expectations": ["It rhymes.", also]} for row in evals(6)])
+    assert init() == 0
+    some = f"6 of 12 expectations also ask that the skill is used, as {also!r}: without it they fail in any case"
+    assert any(note.startswith(some) for note in json.loads(capsys.readouterr().out)["notes"])
 
 
 def test_columns_that_say_which_rows_are_tasks_are_not_called_unused(here: Path, capsys: Captured) -> None:

@@ -15,7 +15,6 @@ from etude.envs.files import Row
 from etude.errors import DataError
 from etude.measure.triggers.environment import Request
 from etude.readable import counted
-from etude.skill.folder import DOCUMENT
 
 _ASKED = (
     *("prompt", "question", "query", "input", "task", "request", "instruction", "instructions", "user_input"),
@@ -42,8 +41,25 @@ _EXPECTED = (
     *("expected_outcome", "expected_result", "expected_response", "reference", "reference_answer", "gold"),
     *("golden_answer", "ideal", "ideal_answer", "ideal_response", "response"),
 )
-_OPENS = r"\b(rout|select|trigger|read|load|activat|identif|invok|consult|open|match|recogni[sz])\w*\b"
-_OPENED = r"\b(selected|triggered|loaded|activated|invoked|opened|used|read)\b"
+_OPENS = r"(?:rout|select|trigger|read|load|activat|identif|invok|consult|open|match|recogni[sz])\w*"
+_OPENED = re.compile(
+    rf"\b{_OPENS}\b.*(\bskill\b|SKILL\.md)"
+    r"|(\bskill\b|SKILL\.md).*\b(selected|triggered|loaded|activated|invoked|opened|used|read)\b",
+    re.IGNORECASE,
+)
+"""What expectations say of a skill that is to be used, and not of the answer: without the skill none is met, so that
+one that teaches nothing would seem to help."""
+_USES = re.compile(rf"{_OPENS}|us(?:e|es|ed|ing)", re.IGNORECASE)
+_BESIDE = frozenset(
+    re.findall(
+        r"\S+",
+        "the a an agent model assistant it this that its as to of for in from on with by and is was be been are "
+        "should must can will correctly first skill's relevant applicable appropriate right correct matching proper "
+        "best suited primary request question prompt task user user's without being told explicitly naming named "
+        "name phrasing implicit before taking any action acting responding answering response instructions document file",
+    )
+)
+"""Words that say no more than that a skill is used."""
 WHICH_SKILL = ("expected_skill", "acceptable_skills", "should_trigger")
 """Columns that say which skill a request needs, so whether it is a task of this one."""
 _NONE = ("", "none", "null")
@@ -74,10 +90,13 @@ def tasks(table: Table) -> MadeTasks:
             f"{table.rows[0].place}: {before!r} prepares a place for the agent, and is not read",
             hint='put its files beside the skill and name them, as in "files": ["evals/files/a.csv"]',
         )
-    rows, asking, opened = list[Row](), list[str](), _opened(table.folder.parent)
+    rows, asking = list[Row](), list[str]()
     for row in table.rows:
         text, every = _request(row, table, asked), _criteria(row, table, criteria)
-        wanted, texts = _first(row, table, expected), [each for each in every if not opened.search(each)]
+        wanted, texts = (
+            _first(row, table, expected),
+            [each for each in every if not _only_opens(each, table.folder.parent.name)],
+        )
         asking += [each for each in every if each not in texts]
         if all(text.startswith(_MUST_NOT) for text in texts):
             texts = [*(f"What is expected: {each}" for each in _texts(wanted)), *texts]
@@ -98,23 +117,35 @@ def tasks(table: Table) -> MadeTasks:
             f"{table.rows[0].place.partition(':')[0]}: all expectations ask that the skill is used, as {asking[0]!r}",
             hint="add what a good answer says or does; `etude trigger` measures whether the skill is opened",
         )
-    some = f"{counted(len(asking), 'expectation')} left out, as {asking[0]!r}" if asking else ""
-    some += f", and {counted(gone, 'row')} without others" if (gone := len(table.rows) - len(rows)) else ""
     return built(
         "prompts, judged by their expectations",
         rows,
         ("rubric", "a model judges each expectation; solved is an answer that meets them all"),
         {"column": "expectations", "threshold": 1},
-        notes=[f"{some}: no answer shows that the skill was used; `etude trigger` measures it"] if some else [],
+        notes=_notes(asking, [text for row in rows for text in _texts(row.columns["expectations"])], table, rows),
     )
 
 
-def _opened(skill: Path) -> re.Pattern[str]:
-    """What expectations say of a skill that is to be used, and not of the answer: none is met without it, so that one
-    that teaches nothing would seem to help. A name of one word says other things, too."""
-    name = skill.name if "-" in skill.name and (skill / DOCUMENT).is_file() else ""
-    what = r"\bskill\b|SKILL\.md" + (rf"|(?<![\w/-]){re.escape(name)}(?![\w/.-]*\w)" if name else "")
-    return re.compile(f"{_OPENS}.*({what})|({what}).*{_OPENED}", re.IGNORECASE)
+def _only_opens(text: str, skill: str) -> bool:
+    """Whether an expectation says that a skill is used, and nothing of the answer."""
+    words = {word for each in re.findall(r"[\w'./-]+", text) if (word := each.strip("'./-").lower())}
+    skills = {word for word in words if "skill" in word or word == skill.lower()}
+    left = {word for word in words - skills - _BESIDE if not {"-", "/"} & set(word)}
+    return bool(skills and left) and all(map(_USES.fullmatch, left))
+
+
+def _notes(asking: Sequence[str], kept: Sequence[str], table: Table, rows: Sequence[Row]) -> list[str]:
+    """On expectations that no answer without the skill can meet, whatever the skill is worth."""
+    found: list[str] = []
+    if asking:
+        gone = len(table.rows) - len(rows)
+        some = f"{counted(len(asking), 'expectation')} left out, as {asking[0]!r}"
+        some += f", and {counted(gone, 'row')} without others" if gone else ""
+        found.append(f"{some}: no answer shows that the skill was used; `etude trigger` measures it")
+    if also := [text for text in kept if _OPENED.search(text)]:
+        some = f"{len(also)} of {len(kept)} expectations also ask that the skill is used, as {also[0][:80]!r}"
+        found.append(f"{some}: without it they fail in any case, so it seems to help")
+    return found
 
 
 def needing_the_skill(rows: Sequence[Row]) -> tuple[list[Row], list[str]]:
