@@ -11,7 +11,7 @@ CONFIG = "demo/etude.yaml"
 QUICK = [
     "--train.epochs=1",
     "--reflect.mode=deep",
-    "--env.limit={train: 8, val: 6, test: 6}",
+    "--env.limit={train: 4, val: 4, test: 4}",
     "--test.no_skill=false",
 ]
 

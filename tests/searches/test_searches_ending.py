@@ -167,7 +167,6 @@ class Faint(World):
         ((1, 2, 3, 4, 5), 1, True),
         ((1, 2, 6, 7, 8, 9), 2, True),  # pointed at first, shown then
         ((1, 2), 2, False),
-        ((1,), 1, False),  # no gain in fresh attempts
     ],
 )
 def test_fresh_attempts_that_point_to_a_gain_are_followed_by_as_many_more(
