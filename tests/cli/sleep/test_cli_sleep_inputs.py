@@ -1,8 +1,6 @@
 """What `etude sleep` refuses, and what it shows without asking a model or writing anything."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -218,8 +216,3 @@ def test_a_harvest_shows_no_secret_and_says_what_it_took_out(sleeper: Small, cap
         out = capsys.readouterr().out
         assert key not in out
         assert "redacted" in out
-
-
-def test_looking_at_nights_does_not_import_the_trainer() -> None:
-    code = "import sys, etude.cli.sleep.review, etude.cli.sleep.status\nprint('etude.trainer' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"False\n"
