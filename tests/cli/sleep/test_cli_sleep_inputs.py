@@ -162,8 +162,7 @@ def test_a_dry_run_foretells_what_the_night_then_does(sleeper: Small, capsys: Ca
     assert sleeper.night({"max_tasks": 4}).spent.calls <= said["calls"]
 
 
-def test_a_dry_run_after_all_sessions_are_used_says_that_there_is_nothing(sleeper: Small, capsys: Captured) -> None:
-    sleeper.night()
+def test_a_dry_run_after_all_sessions_are_used_says_that_there_is_nothing(one: Small, capsys: Captured) -> None:
     assert main(["sleep", "run", "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["sessions   none", "left out   5 used before"]
@@ -184,15 +183,14 @@ def test_a_dry_run_over_a_task_file_speaks_of_tasks(sleeper: Small, capsys: Capt
     assert tree(sleeper.root) == before
 
 
-def test_a_harvest_lists_sessions_and_writes_nothing(sleeper: Small, capsys: Captured) -> None:
-    sleeper.night()
-    before = tree(sleeper.root)
+def test_a_harvest_lists_sessions_and_writes_nothing(one: Small, capsys: Captured) -> None:
+    before = tree(one.root)
     assert main(["sleep", "show", "--sessions"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["source", "session", "started", "(UTC)", "turns", "project", "first", "request"]
     assert len([line for line in lines if line.startswith("claude-code  ")]) == 5
     assert lines[-1] == "sessions   5 claude-code"
-    assert tree(sleeper.root) == before
+    assert tree(one.root) == before
 
 
 def test_a_harvest_as_json_has_every_session_whole(sleeper: Small, capsys: Captured) -> None:

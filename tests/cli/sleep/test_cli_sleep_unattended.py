@@ -96,8 +96,3 @@ def test_a_night_that_failed_is_told_of_without_a_word_of_why(sleeper: Small, ca
     (news,) = news_folder().iterdir()
     assert news.read_text() == f"A night stopped before its end. See: cd {sleeper.project} && etude sleep status"
     assert news.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_night_that_somebody_watches_leaves_no_news(sleeper: Small, capsys: Captured) -> None:
-    said(capsys, "run")
-    assert not news_folder().exists()
