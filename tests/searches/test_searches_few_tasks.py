@@ -35,7 +35,9 @@ class Rubric(Environment):
         return Score(hard=float(met == 1), soft=met)
 
 
-def run(folder: Path, known: Sequence[str], seed: int = 1, *, lucky: bool = False, epochs: int = 12) -> tuple[Summary, str]:
+def run(
+    folder: Path, known: Sequence[str], seed: int = 1, *, lucky: bool = False, epochs: int = 12
+) -> tuple[Summary, str]:
     """Two edits are proposed at a time, drawn from the known rules and one that is of no use. The target forgets a
     rule in one of ten attempts; where it is lucky, it meets a criterion in each that is not the first of its task."""
     seen = set[str]()
