@@ -114,13 +114,6 @@ def test_seeds_that_were_stopped_go_on_where_they_were(gathered: Gathered, tmp_p
     assert world.answered == gathered.answered
 
 
-def test_without_a_test_there_is_no_gain(tmp_path: Path) -> None:
-    report = World(tmp_path).train(1, 2, test={"enabled": False})
-    assert (report.initial_test, report.best_test, report.gain) == (None, None, None)
-    assert report.seeds[0].best_test is None
-    assert report.seeds[0].best_val is not None
-
-
 @pytest.mark.parametrize("seeds", [[], [1, 2, 1]])
 def test_seeds_must_be_different_ones(seeds: list[int], tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="must be one seed or several different ones"):
