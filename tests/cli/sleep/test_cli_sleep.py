@@ -216,6 +216,7 @@ def test_a_night_that_failed_for_good_says_why(sleeper: Small, capsys: Captured)
     assert "cannot be read" in capsys.readouterr().err
     assert stands(capsys) == ["proposed", "error"]
     assert said(capsys, "show")[1].startswith("night 2  error: '")
+    assert sorted(sleeper.ledger().values()) == ["queued"] * 3 + ["used"] * 2
 
 
 def test_nights_are_found_by_project_and_settings(one: Small, capsys: Captured, monkeypatch) -> None:
