@@ -30,7 +30,8 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 NOT_IMPORTED = {
-    "from etude.cli.main import main; main(['train', '--help'])": "openai pydantic rich yaml asyncio",
+    "from etude.cli.main import main; main(['--help'])": "openai pydantic rich yaml asyncio",
+    "main(['train', '--help'])": "openai pydantic rich yaml asyncio",
     "import etude.cli.sleep.review, etude.cli.sleep.status": "etude.trainer",
     "import etude.trainer": "httpx2 starlette uvicorn pyarrow rich",
     "from etude.testing import ScriptedModel": "pytest",
