@@ -30,7 +30,7 @@ NAMES = ["plain", "simulated:target-contrary"]
 
 def settings(folder: Path, **more: Any) -> dict[str, Any]:
     run = {"folder": str(folder)}
-    return {"targets": TARGETS, "train": {"epochs": 2}, "run": run, **more}
+    return {"targets": TARGETS, "train": {"epochs": 1}, "run": run, **more}
 
 
 def environment() -> ListEnvironment:

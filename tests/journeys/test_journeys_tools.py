@@ -102,6 +102,7 @@ class Killed(BaseException):
 
 def test_a_run_killed_within_attempts_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
     config = settings(tmp_path / "killed", {"name": "tools", "tools": ["bash"]}, concurrency=1)
+    config["train"] = {"epochs": 1}
 
     def run(folder: Path, world: World, kill_at: int = 0) -> None:
         def kill(moment: str, number: int) -> None:

@@ -149,7 +149,7 @@ def train(folder: Path, slots: int, calls: int | None = None) -> dict[str, bytes
     """What a run writes in which rules mend tasks and attempts fail by chance."""
     target = Target(lambda number, skill: number % 3 > 0 or RULES[number % 4] in skill, frozenset({1, 4, 8}))
     limits = {"concurrency": slots, "calls": calls}
-    run(folder, target, limits=limits, epochs=2, reader=ScriptedModel(knowing), failures=2)
+    run(folder, target, limits=limits, epochs=1, reader=ScriptedModel(knowing), failures=2)
     return files(folder)
 
 
