@@ -55,7 +55,7 @@ HONEST = {"solution.py": RIGHT, "main.py": MAIN, "total.txt": "5\n"}
 LOST = {"solution.py": WRONG, "main.py": MAIN, "total.txt": "4\n"}
 
 
-@pytest.mark.parametrize("template", few(COMMANDS, "unittest", "command", "diff"))
+@pytest.mark.parametrize("template", few(COMMANDS, "unittest", "diff"))
 async def test_a_template_gives_the_honest_attempt_1_and_a_wrong_one_0(template: str, best: Sandbox) -> None:
     await tell_apart(template, best)
 
@@ -117,7 +117,7 @@ CHEATS = {
 }
 
 
-@pytest.mark.parametrize("cheat", few(CHEATS, "exit 0 when called", "equal to all", "conftest.py"))
+@pytest.mark.parametrize("cheat", few(CHEATS, "exit 0 when called", "conftest.py"))
 async def test_no_cheat_scores_with_unittest(cheat: str, best: Sandbox) -> None:
     await lose("unittest", cheat, best)
 
