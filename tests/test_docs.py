@@ -289,7 +289,7 @@ def test_no_prompt_is_named_that_does_not_exist() -> None:
 
 
 def test_every_file_of_a_run_and_every_field_in_it_is_in_the_reference(tmp_path) -> None:
-    small = ["--train.epochs", "2", "--env.limit={train: 30, val: 16, test: 8}"]
+    small = ["--train.epochs", "2", "--env.limit={train: 16, val: 8, test: 4}"]
     assert main(["demo", "--folder", str(tmp_path), *small]) == 0
     run = tmp_path / "runs" / "demo"
     reported = named(page("reference/run-folder.md"))

@@ -125,7 +125,7 @@ def test_a_searchqa_project_converts_and_trains_to_a_better_skill(project: str, 
     assert "20 train, 15 val, 20 test" in imported(capsys, project)
     assert main(["doctor", "new/etude.yaml", *SIMULATED]) == 0
     capsys.readouterr()
-    assert main(["train", "new/etude.yaml", *SIMULATED, "--json"]) == 0
+    assert main(["train", "new/etude.yaml", *SIMULATED, "--train.epochs", "1", "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["accepted"] > 0
     assert summary["test_gain"]["low"] > 0

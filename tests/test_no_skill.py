@@ -18,7 +18,7 @@ from etude.records.summary import Loaded
 from etude.simulation import SEED_SKILL, make_tasks
 from etude.skill import load_skill
 
-TASKS = make_tasks(None, 36, seed=2)
+TASKS = make_tasks(None, 30, seed=2)
 SEED = Skill(name="everyday-tasks", text=SEED_SKILL)
 
 
@@ -27,7 +27,7 @@ def settings(folder: Path, **more: Any) -> dict[str, Any]:
 
 
 def given(skill: Skill = SEED) -> dict[str, Any]:
-    return {"env": ListEnvironment(TASKS[:18], TASKS[18:28], TASKS[28:], scorer="exact"), "skill": skill}
+    return {"env": ListEnvironment(TASKS[:14], TASKS[14:22], TASKS[22:], scorer="exact"), "skill": skill}
 
 
 def train(folder: Path, skill: Skill = SEED, **more: Any) -> Summary:

@@ -36,11 +36,13 @@ class Sink:
         return sum(isinstance(event, CallFinished) for event in self.events)
 
 
-def settings(folder: Path, tasks: list[Task] = TASKS, **sections: Any) -> dict[str, Any]:
+def settings(
+    folder: Path, tasks: list[Task] = TASKS, sizes: dict[str, int] = SIZES, **sections: Any
+) -> dict[str, Any]:
     """Settings of a small run whose files lie in the folder."""
     rest = tasks
     env: dict[str, Any] = {"scorer": "exact"}
-    for split, size in SIZES.items():
+    for split, size in sizes.items():
         some, rest = rest[:size], rest[size:]
         path = folder / f"{split}.jsonl"
         rows = [task.model_dump(mode="json", include={"id", "input", "gold", "type", "group"}) for task in some]
@@ -310,7 +312,7 @@ async def test_a_run_makes_no_more_calls_than_was_said(
     tmp_path: Path, policy: str, target: str, optimizer: str
 ) -> None:
     models = {"target": {"model": f"simulated:{target}"}, "optimizer": {"model": f"simulated:{optimizer}"}}
-    data = settings(tmp_path, search={"policy": policy}, **models)
+    data = settings(tmp_path, sizes={"train": 12, "val": 8, "test": 8}, search={"policy": policy}, **models)
     forecast = (await aplan(data, **given())).forecast
     cost = (await Trainer(data, **given()).atrain()).cost
     most = {role: share.calls or 0 for role, share in forecast.roles.items()}

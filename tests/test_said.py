@@ -276,6 +276,6 @@ def test_an_answer_without_an_end_is_read_to_the_end_of_the_reply_unless_that_wa
     ],
 )
 def test_a_huge_reply_is_read(text: str):
-    long = text * (100_000 // len(text))
+    long = text * (40_000 // len(text))
     assert last_answer(f"{long}\n</think>\nDone: <answer>7</answer>", cut=False) == "7"
     assert without_thoughts(f"{long}\n<|channel|>final<|message|>7") == "7"

@@ -30,11 +30,11 @@ NAMES = ["plain", "simulated:target-contrary"]
 
 def settings(folder: Path, **more: Any) -> dict[str, Any]:
     run = {"folder": str(folder)}
-    return {"targets": TARGETS, "train": {"epochs": 2}, "run": run, **more}
+    return {"targets": TARGETS, "train": {"epochs": 1}, "run": run, **more}
 
 
 def environment() -> ListEnvironment:
-    return ListEnvironment(TASKS[:20], TASKS[20:30], TASKS[30:50], scorer="exact")
+    return ListEnvironment(TASKS[:12], TASKS[12:20], TASKS[20:36], scorer="exact")
 
 
 def train(folder: Path, **more: Any) -> Summary:
@@ -59,7 +59,7 @@ def test_a_skill_for_two_targets_with_contradicting_needs_is_worse_for_neither_t
         assert true_score(text, TASKS[100:], model) > true_score("", TASKS[100:], model)
     assert [each.target for each in summary.targets] == NAMES
     assert summary.test_gain is not None
-    assert summary.test_gain.n == 20
+    assert summary.test_gain.n == 16
     assert any(line.split() == ["", *NAMES][1:] for line in summary_lines(summary))
     page = json.loads(Shelf([Path(summary.folder)], None).document(f"runs/{Path(summary.folder).name}"))
     rows = {name: cells for name, *cells in page["answer"]["targets"]}
@@ -73,7 +73,7 @@ async def test_a_skill_by_which_one_target_seems_to_lose_is_not_handed_out(tmp_p
     made = make_tasks("sorting", 600, seed=3)
     full, name = Skill(text=best_skill(made)), "target-contrary"
     loses = (task for task in made if true_score(full.text, [task], name) + 0.2 < true_score("", [task], name))
-    lost = [*islice(loses, 44)]
+    lost = [*islice(loses, 36)]
     env = ListEnvironment(lost[24:], lost[:24], scorer="exact")
     config = make_config(settings(tmp_path, test={"enabled": False}))
     async with open_workbench(config, {"env": env, "skill": Skill(text="")}) as bench:

@@ -56,7 +56,7 @@ PAPER: dict[str, Any] = {
 
 def run(folder: Path, *, text: str = SEED_SKILL, given: dict[str, Any] | None = None, **config: Any):
     settings = {"train": {"epochs": 1}, "test": {"enabled": False}, "run": {"folder": str(folder)}}
-    env = ListEnvironment(TASKS[:20], TASKS[20:40], scorer="exact")
+    env = ListEnvironment(TASKS[:20], TASKS[20:30], scorer="exact")
     return Trainer(
         merge(PAPER, {**settings, **config}), env=env, skill=Skill(name="everyday-tasks", text=text), **(given or {})
     ).train()

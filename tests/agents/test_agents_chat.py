@@ -65,11 +65,11 @@ async def test_the_last_marked_answer_counts_else_the_whole_reply(
 
 
 async def test_a_search_for_the_answer_that_takes_too_long_leaves_the_attempt_without_one() -> None:
-    answers = AnswerReader("chat", "^(?:a+)+(a)$", limit=512, seconds=0.3)
+    answers = AnswerReader("chat", "^(?:a+)+(a)$", limit=512, seconds=0.1)
     with pytest.raises(BoundaryError) as caught:
         await answers.read(Reply(text="a" * 60 + "!"))
     assert str(caught.value) == (
-        "agent 'chat', answer_pattern '^(?:a+)+(a)$': TimeoutError: no result after 0.3 s; "
+        "agent 'chat', answer_pattern '^(?:a+)+(a)$': TimeoutError: no result after 0.1 s; "
         "simplify nested or repeated wildcards"
     )
     assert await answers.read(Reply(text="aaa")) == ("a", "", None)

@@ -14,17 +14,24 @@ def demo_done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A demo project of two epochs and half of the tasks with its finished run. Look, do not touch: copy it with
     `demo_project`."""
 
-    def make(folder: Path) -> None:
-        folder.mkdir()
-        make_project(folder)
-        for split, tasks in (("train", 40), ("val", 20), ("test", 30)):
-            data = folder / "data" / f"{split}.jsonl"
-            data.write_text("".join(data.read_text().splitlines(keepends=True)[:tasks]))
-        settings = folder / "etude.yaml"
-        settings.write_text(settings.read_text().replace("epochs: 4", "epochs: 2"))
-        assert main(["demo", "--folder", str(folder)]) == 0
+    return made_once(tmp_path_factory, "cli", lambda folder: _demo(folder, epochs=2, train=40, val=20, test=30))
 
-    return made_once(tmp_path_factory, "cli", make)
+
+@pytest.fixture(scope="session")
+def small_done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same of one epoch and few tasks, for tests that only need a run."""
+    return made_once(tmp_path_factory, "small", lambda folder: _demo(folder, epochs=1, train=20, val=16, test=4))
+
+
+def _demo(folder: Path, *, epochs: int, **sizes: int) -> None:
+    folder.mkdir()
+    make_project(folder)
+    for split, tasks in sizes.items():
+        data = folder / "data" / f"{split}.jsonl"
+        data.write_text("".join(data.read_text().splitlines(keepends=True)[:tasks]))
+    settings = folder / "etude.yaml"
+    settings.write_text(settings.read_text().replace("epochs: 4", f"epochs: {epochs}"))
+    assert main(["demo", "--folder", str(folder)]) == 0
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +61,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def demo_project(demo_done: Path, here: Path) -> Path:
     """A copy of the finished demo as `demo` in the current folder."""
     shutil.copytree(demo_done, here / "demo")
+    return Path("demo")
+
+
+@pytest.fixture
+def small_project(small_done: Path, here: Path) -> Path:
+    """A copy of `small_done` as `demo` in the current folder."""
+    shutil.copytree(small_done, here / "demo")
     return Path("demo")
 
 

@@ -30,7 +30,7 @@ def verify(skill: Path = DOCUMENT) -> int:
     return main(["verify", str(skill), str(RUN)])
 
 
-def test_every_line_has_an_origin_and_evidence_that_its_step_has(demo_project: Path, capsys: Captured) -> None:
+def test_every_line_has_an_origin_and_evidence_that_its_step_has(small_project: Path, capsys: Captured) -> None:
     found, initial = provenance(), (RUN / "skills/0000.md").read_text().splitlines()
     assert [line.text for line in found.lines] == DOCUMENT.read_text().splitlines()
     for line in found.lines:
@@ -55,10 +55,10 @@ def test_every_line_has_an_origin_and_evidence_that_its_step_has(demo_project: P
 
 
 def test_blame_prints_the_skill_line_by_line_and_what_a_line_rests_on(
-    demo_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+    small_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     number, _ = learned()
-    monkeypatch.chdir(demo_project)
+    monkeypatch.chdir(small_project)
     assert main(["blame"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 5 + len(provenance(Path("runs/demo")).lines)
@@ -73,7 +73,7 @@ def test_blame_prints_the_skill_line_by_line_and_what_a_line_rests_on(
     assert "the skill has no line 999" in capsys.readouterr().err
 
 
-def test_an_exported_skill_carries_its_provenance_and_agrees_with_its_run(demo_project: Path, capsys) -> None:
+def test_an_exported_skill_carries_its_provenance_and_agrees_with_its_run(small_project: Path, capsys) -> None:
     assert main(["export", str(RUN), "--to", "out", "--name", "sums", "--description", "For sums."]) == 0
     own = provenance(Path("out/sums"))
     assert {line.text for line in own.lines if line.origin == "export"} == {"name: sums", "description: For sums."}
@@ -92,7 +92,7 @@ def test_a_run_of_the_published_loop_has_a_reason_for_every_line_too(paper_proje
 
 
 @pytest.mark.parametrize("part", few(["learned", "initial", "front matter", "added", "removed"], "learned"))
-def test_a_changed_line_of_the_skill_is_named(demo_project: Path, capsys: Captured, part: str) -> None:
+def test_a_changed_line_of_the_skill_is_named(small_project: Path, capsys: Captured, part: str) -> None:
     assert main(["export", str(RUN), "--to", "out", "--description", "For sums."]) == 0
     path = Path("out/everyday-tasks/SKILL.md")
     lines = path.read_text().splitlines()
@@ -122,7 +122,7 @@ def change_fact(name: str) -> None:
 
 
 @pytest.mark.parametrize("whose", ["attempt", "optimizer"])
-def test_a_changed_fact_names_the_lines_that_rest_on_it(demo_project: Path, capsys: Captured, whose: str) -> None:
+def test_a_changed_fact_names_the_lines_that_rest_on_it(small_project: Path, capsys: Captured, whose: str) -> None:
     number, line = learned()
     assert line.change is not None
     change = provenance().changes[line.change]
@@ -131,7 +131,7 @@ def test_a_changed_fact_names_the_lines_that_rest_on_it(demo_project: Path, caps
     assert f"line {number}: it rests on the fact" in capsys.readouterr().out
 
 
-def test_a_changed_claim_names_its_line(demo_project: Path, capsys: Captured) -> None:
+def test_a_changed_claim_names_its_line(small_project: Path, capsys: Captured) -> None:
     number, line = learned()
     assert line.change is not None
     text = provenance().model_dump(mode="json")
@@ -142,7 +142,7 @@ def test_a_changed_claim_names_its_line(demo_project: Path, capsys: Captured) ->
 
 
 def test_where_the_journal_has_a_gap_is_said_with_the_lines_that_cannot_be_recomputed(
-    demo_project: Path, capsys: Captured
+    small_project: Path, capsys: Captured
 ) -> None:
     rests_on = {name for change in provenance().changes for part in (change, *change.edits) for name in part.facts}
     with closing(sqlite3.connect(RUN / "journal.db")) as connection:
@@ -158,7 +158,7 @@ def test_where_the_journal_has_a_gap_is_said_with_the_lines_that_cannot_be_recom
     assert f"line {learned()[0]}: it cannot be recomputed" in said
 
 
-def test_other_damage_is_reported_as_such(demo_project: Path, capsys: Captured) -> None:
+def test_other_damage_is_reported_as_such(small_project: Path, capsys: Captured) -> None:
     def said(code: int) -> str:
         assert verify() == code
         return capsys.readouterr().err

@@ -15,9 +15,9 @@ OF_A_CALL = {"cost": None, "folder": None}
 
 
 @pytest.fixture
-def exported(demo_project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def exported(small_project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The run of a project whose skill was exported over the one that it began with."""
-    monkeypatch.chdir(demo_project)
+    monkeypatch.chdir(small_project)
     before = load_skill(SKILL).text
     assert main(["export", "demo", "--to", "skills", "--force"]) == 0
     assert load_skill(SKILL).text != before

@@ -89,20 +89,21 @@ def test_an_empty_folder_and_none_at_all(here: Path, capsys: Captured) -> None:
     assert json.loads(capsys.readouterr().out) == []
 
 
-def _read_only(*words: str) -> "subprocess.CompletedProcess[str]":
-    here = os.getcwd()  # which may be in /dev/shm
-    mounts = ["--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/var/tmp", "--ro-bind", here, here, "--chdir", here]
-    command = ["bwrap", *mounts, sys.executable, "-m", "etude", *words]
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TMPDIR": "/var/tmp"})
-
-
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="no bubblewrap")
 def test_runs_on_a_read_only_file_system_can_be_read(demo_project: Path) -> None:
-    listed = _read_only("runs", "--folder", "demo/runs")
-    if listed.stderr.startswith("bwrap: "):
-        pytest.skip("bubblewrap does not work here")
-    assert (listed.returncode, "demo  finished" in listed.stdout, "cannot" in listed.stdout) == (0, True, False)
+    shutil.copytree(demo_project / "runs", "closed")
     (demo_project / "runs/demo/journal.db-wal").write_text("what a killed process left")
-    blamed = _read_only("plan", "demo/etude.yaml")
-    assert blamed.returncode == 2
-    assert "cannot be opened, the folder 'demo/runs/demo' cannot be written to\nhint: fix its perm" in blamed.stderr
+    here = os.getcwd()  # which may be in /dev/shm
+    mounts = ["--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/var/tmp", "--ro-bind", here, here, "--chdir", here]
+    code = (
+        "from etude.cli.main import main\n"
+        "assert main(['runs', '--folder', 'closed']) == 0\n"
+        "raise SystemExit(main(['plan', 'demo/etude.yaml']))\n"
+    )
+    environ = {**os.environ, "TMPDIR": "/var/tmp"}
+    command = ["bwrap", *mounts, sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=environ)
+    if done.stderr.startswith("bwrap: "):
+        pytest.skip("bubblewrap does not work here")
+    assert (done.returncode, "demo  finished" in done.stdout, "cannot" in done.stdout) == (2, True, False)
+    assert "cannot be opened, the folder 'demo/runs/demo' cannot be written to\nhint: fix its perm" in done.stderr

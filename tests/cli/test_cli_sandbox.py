@@ -30,7 +30,7 @@ def project(here: Path) -> None:
     Path("etude.yaml").write_text(
         "target: {model: simulated:target}\noptimizer: {model: simulated:optimizer}\n"
         "env: {name: command, path: tasks.jsonl, ratio: [1, 1, 1], grader: [python3, grader.py]}\n"
-        "agent: {name: tools}\ntrain: {epochs: 1}\n"
+        "agent: {name: tools}\ntrain: {epochs: 1}\nsearch: {policy: paper}\n"
     )
     trust()
 

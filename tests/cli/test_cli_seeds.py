@@ -11,7 +11,7 @@ CONFIG = "demo/etude.yaml"
 QUICK = [
     "--train.epochs=1",
     "--reflect.mode=deep",
-    "--env.limit={train: 8, val: 6, test: 6}",
+    "--env.limit={train: 4, val: 4, test: 4}",
     "--test.no_skill=false",
 ]
 
@@ -42,6 +42,8 @@ def test_one_seed_has_no_spread_and_no_test_no_gain(fresh_project: Path, capsys:
     words = ["train", CONFIG, "--seeds", "3,4", "--name", "untested", "--test.enabled", "false", *QUICK]
     assert main(words) == 0
     assert "\ntest      not measured\n" in capsys.readouterr().out
+    report = SeedReport.model_validate_json(Path("demo/runs/untested-seeds.json").read_text())
+    assert (report.gain, report.best_test) == (None, None)
 
 
 def test_a_stop_says_what_the_run_has_and_how_to_go_on(fresh_project: Path, capsys: Captured) -> None:
@@ -78,12 +80,3 @@ def test_seeds_are_written_as_numbers_and_ranges(
 def test_one_seed_and_many_exclude_each_other(fresh_project: Path, capsys: Captured) -> None:
     assert main(["train", CONFIG, "--seeds", "1-2", "--train.seed", "3"]) == 2
     assert capsys.readouterr().err == ("error: --seeds and --train.seed both set the seed\nhint: give one of them\n")
-
-
-def test_a_stop_of_a_later_seed_says_which_ones_are_done(fresh_project: Path, capsys: Captured) -> None:
-    assert main(["train", CONFIG, "--seeds", "3", *QUICK]) == 0
-    capsys.readouterr()
-    assert main(["train", CONFIG, "--seeds", "3,1,2", "--limits.calls", "1", *QUICK]) == 3
-    captured = capsys.readouterr()
-    assert captured.out.startswith("run demo-seed1:\n")
-    assert captured.err.splitlines()[-2] == "seed 1 stopped; done: 3; still to come: 2"

@@ -23,7 +23,7 @@ def project(targets: Any) -> str:
         "targets": targets,
         "train": {"epochs": 1},
     }
-    settings["env"]["limit"] = {"train": 12, "val": 8, "test": 6}
+    settings["env"]["limit"] = {"train": 6, "val": 4, "test": 4}
     Path("several.yaml").write_text(yaml.safe_dump(settings))
     return "several.yaml"
 
@@ -36,7 +36,7 @@ def refused(capsys: Captured, *words: str) -> str:
 def test_a_run_of_several_targets_is_asked_by_its_name(fresh_project: Path, capsys: Captured) -> None:
     assert main(["train", project([FIRST, SECOND]), "--json"]) == 0
     trained = capsys.readouterr().out
-    assert json.loads(trained)["best"]["val"]["n"] == 8  # two targets make no further tasks
+    assert json.loads(trained)["best"]["val"]["n"] == 4  # two targets make no further tasks
 
     assert main(["compare", "run:initial", "run:best"]) in (0, 4, 5), capsys.readouterr().err
     assert main(["recheck", "run:best", "--target", "noisy"]) in (0, 4, 5)

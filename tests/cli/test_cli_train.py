@@ -94,17 +94,6 @@ def test_a_budget_stops_with_what_there_is_and_the_command_to_go_on(fresh_projec
     assert stopped["best"]["test"] is None
 
 
-def test_a_stopped_run_resumes_to_the_undisturbed_result(fresh_project: Path, capsys: Captured) -> None:
-    found = []
-    assert main(["train", CONFIG, "--limits.calls", "30", *QUICK]) == 3
-    for name in ("demo", "undisturbed"):
-        capsys.readouterr()
-        assert main(["train", CONFIG, "--json", "--name", name, *QUICK]) == 0
-        found.append(json.loads(capsys.readouterr().out)["best"])
-    assert [best["hash"] for best in found] == [found[0]["hash"]] * 2
-    assert [best["test"] for best in found] == [found[0]["test"]] * 2
-
-
 def test_time_that_is_up_needs_no_larger_limit(fresh_project: Path, capsys: Captured) -> None:
     assert main(["train", CONFIG, "--limits.minutes", "1e-9", *QUICK]) == 3
     assert capsys.readouterr().err.splitlines()[-1].startswith("resume: etude train ")

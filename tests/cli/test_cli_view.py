@@ -14,7 +14,7 @@ Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"
 
 
-def test_the_page_is_served_until_it_is_interrupted_by_the_link_that_is_kept(demo_project: Path) -> None:
+def test_the_page_is_served_until_it_is_interrupted_by_the_link_that_is_kept(small_project: Path) -> None:
     words = ["view", RUN, "--no-open", "--json", "--port", "0"]
     environ = {**os.environ, "XDG_STATE_HOME": str(Path("state").absolute())}
     kept = Path("state/etude/view-token")
@@ -34,7 +34,7 @@ def test_the_page_is_served_until_it_is_interrupted_by_the_link_that_is_kept(dem
             server.kill()  # leaving the block waits for it
 
 
-def test_the_page_is_written_as_one_file(demo_project: Path, capsys: Captured) -> None:
+def test_the_page_is_written_as_one_file(small_project: Path, capsys: Captured) -> None:
     assert main(["view", RUN, "--export", "report.html", "--exclude", "gold", "--json"]) == 0
     written = json.loads(capsys.readouterr().out)
     assert written == {"file": "report.html", "bytes": Path("report.html").stat().st_size}
@@ -42,7 +42,7 @@ def test_the_page_is_written_as_one_file(demo_project: Path, capsys: Captured) -
     assert main(["view", "demo/runs", "--export", "all.html"]) == 0
 
 
-def test_what_cannot_be_shown_is_an_error(demo_project: Path, capsys: Captured) -> None:
+def test_what_cannot_be_shown_is_an_error(small_project: Path, capsys: Captured) -> None:
     for words, told in (
         (["nowhere"], "there is no run in"),
         (["--export", "a.html"], "there is no run to write"),

@@ -55,7 +55,7 @@ HONEST = {"solution.py": RIGHT, "main.py": MAIN, "total.txt": "5\n"}
 LOST = {"solution.py": WRONG, "main.py": MAIN, "total.txt": "4\n"}
 
 
-@pytest.mark.parametrize("template", few(COMMANDS, "unittest", "command", "diff"))
+@pytest.mark.parametrize("template", few(COMMANDS, "unittest", "diff"))
 async def test_a_template_gives_the_honest_attempt_1_and_a_wrong_one_0(template: str, best: Sandbox) -> None:
     await tell_apart(template, best)
 
@@ -117,7 +117,7 @@ CHEATS = {
 }
 
 
-@pytest.mark.parametrize("cheat", few(CHEATS, "exit 0 when called", "equal to all", "conftest.py"))
+@pytest.mark.parametrize("cheat", few(CHEATS, "exit 0 when called", "conftest.py"))
 async def test_no_cheat_scores_with_unittest(cheat: str, best: Sandbox) -> None:
     await lose("unittest", cheat, best)
 
@@ -198,10 +198,10 @@ async def test_what_a_call_comes_to_is_plain_json(tmp_path: Path, best: Sandbox)
 
 async def test_endless_code_is_a_failed_attempt_with_the_reason(tmp_path: Path, best: Sandbox) -> None:
     files = {"loop.py": "def go():\n    while True:\n        pass\n"}
-    score = await score_of(tmp_path, "call('loop', 'go', seconds=1)\n", files, best)
+    score = await score_of(tmp_path, "call('loop', 'go', seconds=0.3)\n", files, best)
     assert score.hard == 0
     assert "time limit" in score.feedback
-    score = await score_of(tmp_path, "run(['python3', 'loop.py'], seconds=1)\n", {"loop.py": "while 1: 0\n"}, best)
+    score = await score_of(tmp_path, "run(['python3', 'loop.py'], seconds=0.3)\n", {"loop.py": "while 1: 0\n"}, best)
     assert score.hard == 0
     assert "time limit" in score.feedback
     script = "import time\nread('a') is None or time.sleep(60)\n"

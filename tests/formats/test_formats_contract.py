@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from etude.config import ModelSection
@@ -83,6 +83,7 @@ def test_a_server_reads_the_request_that_a_client_wrote(form: Format) -> None:
 
 
 @FORMATS
+@settings(max_examples=40)
 @given(reply=replies())
 def test_a_client_reads_the_reply_that_a_server_wrote(form: Format, reply: Reply) -> None:
     call = WireRequest(named="m", request=conversation(form), most_tokens=None, stream=True)

@@ -56,8 +56,8 @@ def of_paper(**search: Any) -> dict[str, Any]:
 AWARE = of_paper(skill_aware=True, appendix_limit=1, minibatch_size=3, gate=False)
 AWARE |= {"target": {"model": "simulated:target-noisy"}, "train": {"seed": 2}}
 KINDS = {
-    "paper": Kind(PAPER, every=37, slow=1),
-    "evidence": Kind(EVIDENCE, 4, every=97, slow=1),
+    "paper": Kind(PAPER, every=67, slow=1),
+    "evidence": Kind(EVIDENCE, 4, every=167, slow=1),
     "rewrite from suggestions": Kind(of_paper(update_mode="rewrite_from_suggestions")),
     "full rewrite": Kind(of_paper(update_mode="full_rewrite")),
     "autonomous": Kind(of_paper(schedule="autonomous", edit_budget=3), 12),

@@ -17,7 +17,7 @@ from etude.records.summary import Summary
 from etude.simulation import SEED_SKILL, make_tasks, true_score
 from rows import few
 
-SIZES = (12, 4, 2)
+SIZES = (9, 4, 2)
 TASKS = make_tasks("sorting", sum(SIZES), seed=1)
 REST = make_tasks("sorting", 30, seed=9)
 ALL = {"search": {**PAPER["search"], "edit_budget": 40, "batch_size": 8, "meta_skill": False}}

@@ -27,7 +27,7 @@ class AnswerFile(Environment):
     name = "answer-file"
 
     def tasks(self, split: Split) -> Sequence[Task]:
-        first, count = {"train": (0, 10), "val": (10, 10), "test": (20, 20)}[split]
+        first, count = {"train": (0, 8), "val": (10, 6), "test": (20, 12)}[split]
         found = make_tasks("sorting", 40, seed=3)[first : first + count]
         return [task.model_copy(update={"input": f"{task.input}\n\nWrite the answer to {FILE}."}) for task in found]
 
@@ -102,6 +102,7 @@ class Killed(BaseException):
 
 def test_a_run_killed_within_attempts_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
     config = settings(tmp_path / "killed", {"name": "tools", "tools": ["bash"]}, concurrency=1)
+    config["train"] = {"epochs": 1}
 
     def run(folder: Path, world: World, kill_at: int = 0) -> None:
         def kill(moment: str, number: int) -> None:

@@ -21,7 +21,7 @@ WIRES = {
 
 def a_project(folder: Path, url: str) -> Path:
     """Several trials: a wire that loses the number of the trial gives another result."""
-    return make_project(folder, url, test={"trials": 4})
+    return make_project(folder, url, test={"trials": 2})
 
 
 def train(config: Path, wire: str, **settings: str) -> None:

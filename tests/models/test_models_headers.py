@@ -18,6 +18,7 @@ def train(folder: Path, endpoint: Endpoint, headers: dict[str, str]) -> None:
     settings = {
         "target": {**target, "headers": headers},
         "train": {"epochs": 1},
+        "search": {"policy": "paper"},
         "run": {"folder": str(folder), "name": "one"},
     }
     Trainer(settings, env=ListEnvironment(tasks[:4], tasks[4:8], tasks[8:], scorer="exact")).train()

@@ -2,7 +2,7 @@ import contextlib
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from etude.models.wrappers.loose_json import find_object
@@ -17,6 +17,7 @@ VALUES = st.recursive(
 OBJECTS = st.dictionaries(KEYS, VALUES, max_size=4)
 
 
+@settings(max_examples=40)
 @given(OBJECTS, st.sampled_from([None, 2]), st.booleans())
 def test_an_object_is_found_plain_fenced_and_in_prose(value: dict[str, object], indent: int | None, ascii: bool):
     text = json.dumps(value, indent=indent, ensure_ascii=ascii)
@@ -27,6 +28,7 @@ def test_an_object_is_found_plain_fenced_and_in_prose(value: dict[str, object], 
     assert find_object(json.dumps(text)) == value
 
 
+@settings(max_examples=40)
 @given(OBJECTS.filter(bool), st.data())
 def test_an_object_that_is_cut_off_is_never_taken_for_one(value: dict[str, object], data: st.DataObject):
     text = json.dumps({"outer": value})

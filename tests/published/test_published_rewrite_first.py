@@ -285,12 +285,12 @@ def test_the_report_is_the_same_whatever_came_first(tmp_path: Path) -> None:
 
         async def complete(self, request: ChatRequest) -> Reply:
             reply = await super().complete(request)
-            for _ in range(1 + 500 * (len(self.requests) % 5 == self._slow)):
+            for _ in range(1 + 200 * (len(self.requests) % 5 == self._slow)):
                 await asyncio.sleep(0)
             said = json.loads(reply.text) | {"reasoning": digest([message.text for message in request.messages])}
             return reply.model_copy(update={"text": json.dumps(said)})
 
-    many = [Task(id=f"m{number}", input=f"Number {number}.", gold="yes") for number in range(80)]
+    many = [Task(id=f"m{number}", input=f"Number {number}.", gold="yes") for number in range(40)]
     texts: list[str] = []
     for slow in (0, 3):
         observer = HeldOutObserver()

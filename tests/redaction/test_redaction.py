@@ -380,7 +380,7 @@ def test_redacting_a_jumble_of_secrets_twice_changes_nothing_more():
     parts += [*("sig=", "--password", " ", "\n", MARK, f"sk-{BODY}", "[redacted:token]", "AAAA" * 5)]
     parts += [*("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----")]
     rng = random.Random(9)
-    for _ in range(1_000):
+    for _ in range(300):
         once = TRANSCRIPTS.redact("".join(rng.choices(parts, k=10)))
         assert TRANSCRIPTS.redact_counted(once) == (once, {})
 

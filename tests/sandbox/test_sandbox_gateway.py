@@ -188,7 +188,7 @@ def change_while_it_is_read():
     threads = [threading.Thread(target=flicker, daemon=True) for _ in range(2)]
     for thread in threads:
         thread.start()
-    for _ in range(100):
+    for _ in range(40):
         with socket.socket() as ours:
             libc.connect(ours.fileno(), address, 16)
     going = False

@@ -20,9 +20,9 @@ TASKS = make_tasks("dates", 110, seed=2)
 TRAIN, VAL, REST = TASKS[:50], TASKS[50:70], TASKS[70:]
 
 
-def run(folder: Path, *, given: dict[str, Any] | None = None, **config: Any):
+def run(folder: Path, *, given: dict[str, Any] | None = None, tasks: int = 20, **config: Any):
     settings = {"train": {"epochs": 2}, "test": {"enabled": False}, "run": {"folder": str(folder)}, **config}
-    env = ListEnvironment(TRAIN, VAL, scorer="exact")
+    env = ListEnvironment(TRAIN[:tasks], VAL[:tasks], scorer="exact")
     skill = Skill(name="everyday-tasks", text=SEED_SKILL)
     return Trainer(settings, env=env, skill=skill, **(given or {})).train()
 
@@ -38,7 +38,7 @@ def best(folder: Path) -> str:
 
 def test_it_finds_a_better_skill_and_measures_it_with_the_initial_one_on_validation(tmp_path) -> None:
     """Every kept edit says on which tasks it rests, and is proved or trusted."""
-    summary = run(tmp_path, train={"epochs": 3}, optimizer={"model": "simulated:optimizer-perfect"})
+    summary = run(tmp_path, tasks=30, train={"epochs": 3}, optimizer={"model": "simulated:optimizer-perfect"})
     assert true_score(best(tmp_path), REST) > true_score(SEED_SKILL, REST) + 0.2
     assert 8 <= summary.initial.val.n == summary.best.val.n <= 20
     assert summary.best.val.mean > summary.initial.val.mean
@@ -61,7 +61,7 @@ def test_failures_are_repeated_with_the_same_skill_except_at_temperature_0(tmp_p
         target = {"model": "simulated:target", "temperature": temperature}
         useless = {"model": "simulated:optimizer-useless"}
         more = {"search": {"failures": 50}, "train": {"epochs": 1}}
-        run(folder, given={"sinks": [made]}, target=target, optimizer=useless, **more)
+        run(folder, given={"sinks": [made]}, target=target, optimizer=useless, tasks=50, **more)
         (view,) = steps(folder, "rollout")
         skill, failed = view[0]["skill_hash"], {row["task"]["id"] for row in view if row["score"]["hard"] < 1}
         again = {task for (task, hash_), count in made.attempts.items() if hash_ == skill and count > 1}
@@ -89,7 +89,7 @@ def test_a_useless_optimizer_changes_nothing(tmp_path) -> None:
 
 
 def test_wrong_citations_do_not_keep_it_from_learning(tmp_path) -> None:
-    run(tmp_path, optimizer={"model": "simulated:optimizer-misciting"}, train={"epochs": 4})
+    run(tmp_path, optimizer={"model": "simulated:optimizer-misciting"}, tasks=40, train={"epochs": 4})
     assert true_score(best(tmp_path), REST) > true_score(SEED_SKILL, REST) + 0.2
 
 
@@ -110,7 +110,7 @@ def test_the_optimizer_is_told_of_the_agent_and_how_the_score_moved(policy: str,
     optimizer = reader()
     given = {"optimizer": optimizer, "prompts": {"chat": "Answer between <answer> and </answer>."}}
     target = {"model": "simulated:target", "temperature": 0.5}
-    run(tmp_path, given=given, search={"policy": policy}, target=target, train={"epochs": 1})
+    run(tmp_path, tasks=50, given=given, search={"policy": policy}, target=target, train={"epochs": 1})
     first, *_, last = [request.messages[1].text for request in optimizer.requests]
     assert first.startswith(
         "# The agent\n\nIts model: simulated:target at temperature 0.5. "
@@ -127,7 +127,7 @@ def test_the_optimizer_is_told_of_the_agent_and_how_the_score_moved(policy: str,
 def test_an_edit_that_names_a_task_is_left_out_and_the_search_ends_after_five_such_steps(tmp_path) -> None:
     named = reader({"content": f"- In {TRAIN[0].id} be careful, and in {' '.join(task.id for task in TRAIN)}."})
     still = {"model": "simulated:target", "temperature": 0}
-    summary = run(tmp_path, given={"optimizer": named}, target=still)
+    summary = run(tmp_path, tasks=50, given={"optimizer": named}, target=still)
     views = steps(tmp_path, "selected")
     assert [view["edits"] for view in views] == [[]] * 5
     assert views[0]["left_out"][0]["why"].startswith("it names ")

@@ -60,7 +60,7 @@ def by_bets(draw: random.Random, low: float, high: float) -> SkillRow:
 )
 def test_of_the_verdicts_of_a_table_few_are_wrong(row: Any, helpful: int) -> None:
     draw, wrong, alone, right = random.Random(41), list[float](), list[float](), list[float]()
-    for _ in range(150):
+    for _ in range(80):
         base = [draw.choice((0.2, 0.5, 0.8)) for _ in range(12)]
         rows = [row(draw, 0.1, 0.9) if n < helpful else row(draw, p, p) for n, p in enumerate(base)]
         verdicts = [one.verdict for one in held(rows, len(rows))]

@@ -54,7 +54,7 @@ EDITS = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(LINES, EDITS)
 def test_every_line_has_one_origin_which_is_the_initial_skill_or_an_edit_that_was_made(lines, edits) -> None:
     before = "".join(f"{line}\n" for line in lines)
@@ -72,7 +72,7 @@ def test_every_line_has_one_origin_which_is_the_initial_skill_or_an_edit_that_wa
             assert not line or {*line.split()} & {*made.edit.content.split()}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(LINES, LINES)
 def test_lines_carry_their_marks_and_no_mark_comes_twice(before, after) -> None:
     found = carried(list(range(len(before))), before, after, -1)

@@ -34,7 +34,7 @@ TEXTS = st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=12).map("".joi
 
 
 @given(TEXTS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @example("---\n---")
 @example("---\na: 1\n---")
 @example("\n---\nnot at the start\n")
@@ -88,7 +88,7 @@ def test_a_bad_region_name_is_refused(name: str) -> None:
 
 
 @given(TEXTS, st.sampled_from(["a", "b", "x"]), TEXTS)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_region_comes_and_goes_and_nothing_else_changes(text: str, name: str, content: str) -> None:
     try:
         before = Document.parse(text)

@@ -273,7 +273,7 @@ def cases(draw: st.DrawFn) -> tuple[str, list[Edit]]:
 
 
 @given(cases())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_no_edit_reaches_spans_or_forges_a_region_or_the_front_matter(case: tuple[str, list[Edit]]) -> None:
     text, edits = case
     try:

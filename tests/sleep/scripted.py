@@ -50,9 +50,9 @@ def wanting(id: str, split: str, word: str, **more: Any) -> dict[str, Any]:
     return {"id": id, "intent": f"Answer question {id} as we do.", "split": split, "checks": [check], **more}
 
 
-def tasks_that_want(small: Small, words: Sequence[str]) -> dict[str, Any]:
-    """Four tasks to train on and four to hold out, which want one of the words each."""
-    rows = [wanting(f"{split}{n}", split, words[n % len(words)]) for split in ("train", "val") for n in range(4)]
+def tasks_that_want(small: Small, words: Sequence[str], each: int = 4) -> dict[str, Any]:
+    """So many tasks to train on and as many to hold out, which want one of the words each."""
+    rows = [wanting(f"{split}{n}", split, words[n % len(words)]) for split in ("train", "val") for n in range(each)]
     return task_file(small.root, rows)
 
 

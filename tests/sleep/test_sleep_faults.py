@@ -1,7 +1,6 @@
 """What goes wrong around a night: it is an error with the reason, nothing is used up, and the next one succeeds."""
 
 import contextlib
-import socket
 import threading
 from collections.abc import Generator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,7 +12,7 @@ from small_night import MODELS, Small, run_night, tree
 
 from etude.errors import ConfigError, EtudeError, RejectedRequest, StopRun
 from etude.records import ChatRequest
-from etude.simulation.endpoint import Endpoint, running_endpoint
+from etude.simulation.endpoint import running_endpoint
 from etude.simulation.service import Faults
 from etude.sleep.report import NightReport
 from etude.testing import ScriptedModel
@@ -56,27 +55,6 @@ def unchanged(small: Small) -> Generator[None]:
     before = tree(small.root, without=["state"])
     yield
     assert tree(small.root, without=["state"]) == before
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Generator[Endpoint]:
-    with running_endpoint() as found:
-        yield found
-
-
-def closed_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-
-
-def test_a_dead_endpoint_is_found_out_before_anything_is_read(small: Small, endpoint: Endpoint) -> None:
-    role = "optimizer"
-    with unchanged(small), pytest.raises(EtudeError) as error:
-        over_http(small, endpoint.url, role, role={"base_url": closed_port()})
-    assert error.value.exit_code == 1
-    report = failed(small)
-    assert report.reason.startswith(f"{role} model 'openai:{MODELS[role]}' at ")
-    assert (report.sessions, report.tasks, small.ledger()) == ({}, {}, {})
 
 
 class Broken(BaseHTTPRequestHandler):

@@ -1,8 +1,6 @@
 """Nights in a row: which sessions they use, what they keep, and what they leave alone."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from briefs_sessions import START
@@ -84,26 +82,6 @@ def test_the_first_night_says_how_to_take_in_what_is_older(small: Small) -> None
     assert not any(hint in note for note in notes[1])
 
 
-def test_a_resumed_session_yields_only_its_new_turns(one: Small) -> None:
-    small = one
-    known = {task["intent"] for task in small.tasks(1)}
-    first, new, path = small.turns[0], small.turns[6], small.files[0]
-    old = [json.loads(line) for line in path.read_text().splitlines()]
-    assert small.write(0, 1, before=[(new.prompt, new.answer), (new.feedback, new.mended)]) == [path]
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    # The old turns come first, and the new ones are those that were written for the other prompt.
-    more = list[dict[str, Any]]()
-    for row in rows[:4]:
-        parent = (more or old)[-1]["uuid"]
-        more.append(row | {"timestamp": old[-1]["timestamp"], "uuid": f"{row['uuid']}-2", "parentUuid": parent})
-    path.write_text("".join(json.dumps(row) + "\n" for row in [*old, *more]))
-    report = small.night()
-    assert report.sessions == {"claude-code": 1}
-    assert [task["intent"] for task in small.tasks(2) if task["night"] == 2] == [new.prompt]
-    assert new.prompt not in known
-    assert first.prompt in known
-
-
 def test_a_session_that_could_not_be_mined_is_tried_once_more(small: Small) -> None:
     mute = Mute(small.turns[0].prompt)
     report = small.night(given={"optimizer": mute})
@@ -128,13 +106,6 @@ def test_a_night_in_which_nothing_could_be_mined_uses_nothing_up(small: Small) -
     report = small.night()
     assert (report.night, report.status) == (2, "proposed")
     assert statuses(small) == ["used"] * 5
-
-
-def test_the_documents_of_another_project_are_no_part_of_it(small: Small) -> None:
-    other = Small(small.root / "elsewhere", n=0)
-    other.home = small.home
-    report = other.night()
-    assert (report.status, report.skipped) == ("nothing to do", {"other project": 5})
 
 
 def test_a_night_after_the_rule_was_adopted_finds_nothing_to_mend(one: Small) -> None:

@@ -9,7 +9,7 @@ from briefs_sessions import strict_checks, training_checks
 from small_night import Small
 from task_files import mark_reviewed
 
-from etude.errors import BudgetStop, DataError
+from etude.errors import BudgetStop
 from etude.sleep.adoption.proposal import read_proposal, readable
 from etude.sleep.report import read_report
 from etude.sleep.tasks.files import write
@@ -118,15 +118,6 @@ def test_recall_and_dreams_enlarge_training_only(tmp_path: Path) -> None:
     archived = [json.loads(line) for line in small.state.archive.read_text().splitlines()]
     assert {task["origin"] for task in archived} == {"real"}
     assert len(archived) == 8
-
-
-def test_an_archive_that_cannot_be_read_is_named_before_anything_is_used(small: Small) -> None:
-    small.night({"max_tasks": 2})
-    small.state.archive.write_text("{}\n")
-    with pytest.raises(DataError) as error:
-        small.night()
-    assert str(small.state.archive) in error.value.message
-    assert sorted(small.ledger().values()) == ["queued"] * 3 + ["used"] * 2
 
 
 def auto(small: Small, **sleep: Any) -> Any:

@@ -108,13 +108,6 @@ def test_what_a_crontab_cannot_hold_is_refused(crontab: Path) -> None:
     assert not crontab.exists()
 
 
-def test_without_crontab_the_error_says_what_another_scheduler_has_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(InputError, match="no program 'crontab'") as caught:
-        install(NAME, AT, "run it")
-    assert caught.value.hint == "have another scheduler run this every day at 04:05: run it"
-
-
 def test_without_crontab_there_is_nothing_to_remove(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     assert not remove(NAME)

@@ -1,8 +1,5 @@
 """What authors of plugins import: contract suites, and a model that follows a script."""
 
-import subprocess
-import sys
-
 import pytest
 
 import etude.testing
@@ -54,8 +51,3 @@ def test_all_suites_and_doubles_can_be_imported_from_one_place() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'ScorerContrat'"):
         etude.testing.ScorerContrat  # noqa: B018
-
-
-def test_doubles_do_not_need_pytest() -> None:
-    code = "import sys; from etude.testing import ScriptedModel; assert 'pytest' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -15,7 +15,7 @@ def test_the_demo_shows_a_clear_rise_on_the_test_split_after_half_of_its_epochs(
     assert summary["test_gain"]["low"] > 0.2
 
 
-def test_the_commands_to_try_next_work(demo_project: Path, capsys: Captured) -> None:
+def test_the_commands_to_try_next_work(small_project: Path, capsys: Captured) -> None:
     main(["demo", "--folder", "demo"])
     out = capsys.readouterr().out
     commands = [line.split() for line in out.splitlines() if line.startswith("  etude ")]
@@ -25,7 +25,7 @@ def test_the_commands_to_try_next_work(demo_project: Path, capsys: Captured) -> 
     assert main([*commands[2][1:], "--train.epochs", "1"]) == 0
 
 
-def test_as_json_the_demo_prints_the_summary_alone(demo_project: Path, capsys: Captured) -> None:
+def test_as_json_the_demo_prints_the_summary_alone(small_project: Path, capsys: Captured) -> None:
     assert main(["demo", "--folder", "demo", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["name"] == "demo"
 

@@ -14,7 +14,7 @@ RUN = "demo/runs/demo"
 NAME = "everyday-tasks"
 
 
-def test_the_best_skill_is_written_as_a_valid_folder_without_markers(demo_project: Path, capsys: Captured) -> None:
+def test_the_best_skill_is_written_as_a_valid_folder_without_markers(small_project: Path, capsys: Captured) -> None:
     with Path(RUN, "best", NAME, "SKILL.md").open("a") as document:
         document.write("<!-- etude:begin notes -->\n- Keep this.\n<!-- etude:end notes -->\n")
     assert main(["export", RUN, "--to", "skills"]) == 0
@@ -28,7 +28,7 @@ def test_the_best_skill_is_written_as_a_valid_folder_without_markers(demo_projec
 
 
 def test_several_programs_get_it_at_once_and_nothing_is_overwritten_without_force(
-    demo_project: Path, capsys: Captured
+    small_project: Path, capsys: Captured
 ) -> None:
     assert main(["export", RUN, "--for", "claude", "--for", "agents", "--for", "claude", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
@@ -49,7 +49,7 @@ def test_several_programs_get_it_at_once_and_nothing_is_overwritten_without_forc
 
 
 def test_nothing_is_written_through_a_link_whose_real_place_can_be_named(
-    demo_project: Path, capsys: Captured
+    small_project: Path, capsys: Captured
 ) -> None:
     real = os.path.realpath("real place")
     for link, words in (
@@ -123,7 +123,7 @@ def test_force_replaces_nothing_that_is_no_skill(here: Path, capsys: Captured) -
     assert not Path("rules/SKILL.md").exists()
 
 
-def test_the_skill_of_a_step_and_any_skill_can_be_exported(demo_project: Path, capsys: Captured) -> None:
+def test_the_skill_of_a_step_and_any_skill_can_be_exported(small_project: Path, capsys: Captured) -> None:
     assert main(["export", f"{RUN}:1", "--to", "one"]) == 0
     assert Path("one", NAME, "SKILL.md").read_text() == Path(RUN, "skills/0001.md").read_text()
     Path("rules.md").write_text("# Rules for all\n\nBe kind.\n")
@@ -176,7 +176,7 @@ def test_a_run_that_measured_nothing_is_exported_by_force_only(fresh_project: Pa
 
 
 def test_the_prompt_is_plain_text_on_stdout_and_a_place_that_cannot_be_written_is_an_error(
-    demo_project: Path, capsys: Captured
+    small_project: Path, capsys: Captured
 ) -> None:
     assert main(["export", RUN, "--prompt"]) == 0
     out = capsys.readouterr().out
@@ -241,6 +241,6 @@ def test_keys_of_claude_pass_for_claude_alone(here: Path, capsys: Captured) -> N
         ),
     ],
 )
-def test_wrong_wishes_are_errors(words: list[str], error: str, demo_project: Path, capsys: Captured) -> None:
+def test_wrong_wishes_are_errors(words: list[str], error: str, small_project: Path, capsys: Captured) -> None:
     assert main(["export", *words]) == 2
     assert capsys.readouterr().err.startswith(f"error: {error}")

@@ -2,10 +2,13 @@
 
 import json
 
+import pytest
 from cli_said import Captured, data, said
 from small_night import MEMORY, Small, tree
 
 from etude.cli.main import main
+from etude.cli.terminal.news import news_folder
+from etude.errors import Interrupted
 from etude.sleep.page import OPENED
 
 
@@ -42,6 +45,7 @@ def test_a_night_says_what_it_did_and_what_to_do_next(sleeper: Small, capsys: Ca
     assert statistics in report.partition("<details>")[2]
     assert lines[-3:] == ["next:", "  etude sleep review", "  etude sleep adopt"]
     assert (sleeper.project / "CLAUDE.md").read_bytes() == MEMORY.encode()
+    assert not news_folder().exists()  # somebody has watched
 
 
 def test_with_json_the_report_stands_alone(sleeper: Small, capsys: Captured) -> None:
@@ -84,12 +88,6 @@ def test_a_proposal_is_adopted_and_taken_back(one: Small, capsys: Captured) -> N
     assert "error: no rule of night 1 waits: it is reverted\n" in capsys.readouterr().err
     assert tree(one.project) == before
     assert main(["sleep", "adopt", "--rule", rule]) == 0
-
-
-def test_adopting_and_reverting_as_json(one: Small, capsys: Captured) -> None:
-    receipt = data(capsys, "adopt")
-    assert (receipt["night"], receipt["number"], len(receipt["documents"])) == ("0001", 1, 1)
-    assert data(capsys, "revert", "1")["restored"] == [str(one.skill)]
 
 
 def test_one_rule_is_taken_out_by_its_id(one: Small, capsys: Captured) -> None:
@@ -175,9 +173,10 @@ def test_a_night_that_stopped_says_how_it_goes_on(sleeper: Small, capsys: Captur
     assert lines[2] == "  hint: raise `limits.calls` and run the same command again"
     assert f"  {on}" in lines
     found = data(capsys, "run", "--limits.calls", "10", code=3)
-    assert (found["night"], found["status"], found["exit_code"]) == (1, "error", 3)
+    assert (found["night"], found["status"], found["exit_code"], found["simulated"]) == (1, "error", 3, True)
     assert found["error"].startswith("limits.calls = 10 is reached")
     assert found["hint"].splitlines()[0] == "raise `limits.calls` and run the same command again"
+    assert data(capsys, "show")["simulated"] is True
     assert data(capsys, "run")["status"] == "proposed"
 
 
@@ -201,14 +200,13 @@ def test_a_night_under_way_is_reported_from_one_that_was_killed(sleeper: Small, 
     seen: list[str] = []
 
     def before(request: object) -> None:
-        del request
-        if not seen:
-            seen.extend(stands(capsys))
+        seen.extend(stands(capsys))
+        raise Interrupted("7712")
 
     sleeper.before = before
-    sleeper.night()
-    assert seen == ["under way"]
-    assert stands(capsys) == ["proposed"]
+    with pytest.raises(Interrupted):
+        sleeper.night()
+    assert (seen, stands(capsys)) == (["under way"], ["stopped"])
 
 
 def test_a_night_that_failed_for_good_says_why(sleeper: Small, capsys: Captured) -> None:
@@ -218,6 +216,7 @@ def test_a_night_that_failed_for_good_says_why(sleeper: Small, capsys: Captured)
     assert "cannot be read" in capsys.readouterr().err
     assert stands(capsys) == ["proposed", "error"]
     assert said(capsys, "show")[1].startswith("night 2  error: '")
+    assert sorted(sleeper.ledger().values()) == ["queued"] * 3 + ["used"] * 2
 
 
 def test_nights_are_found_by_project_and_settings(one: Small, capsys: Captured, monkeypatch) -> None:

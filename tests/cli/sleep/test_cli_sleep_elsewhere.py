@@ -35,12 +35,3 @@ def test_after_a_night_of_another_project_that_is_named(
     options = "--config project/sleep.yaml --project project"
     assert adopt == f"  etude sleep adopt {options}"
     assert follow(capsys, adopt)[0].startswith("adopted  ")
-
-
-def test_a_night_that_stopped_goes_on_with_its_own_settings(sleeper: Small, capsys: Captured) -> None:
-    Path("sleep.yaml").rename("slow.yaml")
-    said(capsys, "run", "slow.yaml", "--limits.calls", "9", code=3)
-    on = "night 1 continues with the next `etude sleep run` of the same settings (with a larger --limits.calls)"
-    assert said(capsys, "status", "--config", "slow.yaml")[-1] == on
-    assert f"  {on}" in said(capsys, "show", "--config", "slow.yaml")
-    assert said(capsys, "run", "slow.yaml", "--limits.calls", "90")[1] == "night 1  proposed"

@@ -19,17 +19,6 @@ def killed(small: Small) -> None:
     (folder / "night.json").write_text(json.dumps({**report, **began}))
 
 
-def test_a_night_that_stopped_or_was_killed_goes_on_with_the_same_settings(sleeper: Small, capsys: Captured) -> None:
-    said(capsys, "run", *STOPPED, code=3)
-    on = "night 1 continues with the next `etude sleep run` of the same settings"
-    assert said(capsys, "status")[-1] == f"{on} (with a larger --limits.calls)"
-    killed(sleeper)
-    assert said(capsys, "status")[-1] == on
-    assert f"  {on}" in said(capsys, "show")
-    assert data(capsys, "run", "--limits.calls", "90", *STOPPED[2:])["night"] == 1
-    assert [row["status"] for row in data(capsys, "status")["nights"]] == ["proposed"]
-
-
 def test_a_killed_night_tells_what_it_has_used_and_names_no_file_that_is_not_there(
     sleeper: Small, capsys: Captured
 ) -> None:
@@ -49,20 +38,12 @@ def test_what_a_night_under_way_has_used_is_not_counted(sleeper: Small, capsys: 
         assert "spent      not counted yet" in said(capsys, "show")
 
 
-def test_a_night_that_stopped_with_simulated_models_says_so(sleeper: Small, capsys: Captured) -> None:
-    assert data(capsys, "run", *STOPPED, code=3)["simulated"] is True
-    assert data(capsys, "run", "--limits.calls", "10", *STOPPED[2:], code=3)["simulated"] is True
-    assert data(capsys, "show")["simulated"] is True
-
-
 def test_a_dry_run_names_the_night_that_a_run_would_go_on_with(sleeper: Small, capsys: Captured) -> None:
     shown = "resumes    night 1, if settings and documents are the same; below is a whole night"
     assert shown not in said(capsys, "run", "--dry-run")
     said(capsys, "run", *STOPPED, code=3)
     assert shown in said(capsys, "run", "--dry-run", *STOPPED)
     assert data(capsys, "run", "--dry-run")["resumes"] == 1
-    said(capsys, "run")
-    assert data(capsys, "run", "--dry-run")["resumes"] is None
 
 
 def test_a_dry_run_counts_what_is_taken_out_of_a_task_file(sleeper: Small, capsys: Captured) -> None:

@@ -1,8 +1,6 @@
 """What `etude sleep` refuses, and what it shows without asking a model or writing anything."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -164,8 +162,7 @@ def test_a_dry_run_foretells_what_the_night_then_does(sleeper: Small, capsys: Ca
     assert sleeper.night({"max_tasks": 4}).spent.calls <= said["calls"]
 
 
-def test_a_dry_run_after_all_sessions_are_used_says_that_there_is_nothing(sleeper: Small, capsys: Captured) -> None:
-    sleeper.night()
+def test_a_dry_run_after_all_sessions_are_used_says_that_there_is_nothing(one: Small, capsys: Captured) -> None:
     assert main(["sleep", "run", "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == ["sessions   none", "left out   5 used before"]
@@ -186,15 +183,14 @@ def test_a_dry_run_over_a_task_file_speaks_of_tasks(sleeper: Small, capsys: Capt
     assert tree(sleeper.root) == before
 
 
-def test_a_harvest_lists_sessions_and_writes_nothing(sleeper: Small, capsys: Captured) -> None:
-    sleeper.night()
-    before = tree(sleeper.root)
+def test_a_harvest_lists_sessions_and_writes_nothing(one: Small, capsys: Captured) -> None:
+    before = tree(one.root)
     assert main(["sleep", "show", "--sessions"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["source", "session", "started", "(UTC)", "turns", "project", "first", "request"]
     assert len([line for line in lines if line.startswith("claude-code  ")]) == 5
     assert lines[-1] == "sessions   5 claude-code"
-    assert tree(sleeper.root) == before
+    assert tree(one.root) == before
 
 
 def test_a_harvest_as_json_has_every_session_whole(sleeper: Small, capsys: Captured) -> None:
@@ -218,8 +214,3 @@ def test_a_harvest_shows_no_secret_and_says_what_it_took_out(sleeper: Small, cap
         out = capsys.readouterr().out
         assert key not in out
         assert "redacted" in out
-
-
-def test_looking_at_nights_does_not_import_the_trainer() -> None:
-    code = "import sys, etude.cli.sleep.review, etude.cli.sleep.status\nprint('etude.trainer' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"False\n"

@@ -97,23 +97,6 @@ def test_what_is_left_of_a_proposal_waits_and_is_adopted_without_naming_it(two: 
     assert [row["status"] for row in status(capsys)] == ["reverted"]
 
 
-def test_a_part_of_a_proposal_is_taken_back(two: Project, capsys: Captured) -> None:
-    before = two.files()
-    said(capsys, "adopt", "--rule", rules(capsys)["- Of the skill."][0])
-    assert said(capsys, "revert") == [f"restored  {two.skill}: as it was before"]
-    assert two.files() == before
-
-
-def test_one_of_several_rules_is_taken_back_and_the_others_stay(two: Project, capsys: Captured) -> None:
-    said(capsys, "adopt")
-    said(capsys, "revert", "--rule", rules(capsys)["- Of the skill."][0])
-    assert "- Learned." in two.skill.read_text()
-    assert {text: state for text, (_, state) in rules(capsys).items()} == {
-        "- Learned.": "adopted",
-        "- Of the skill.": "taken out",
-    }
-
-
 def test_a_rejected_rule_does_not_wait(two: Project, capsys: Captured) -> None:
     name, _ = rules(capsys)["- Of the skill."]
     assert said(capsys, "reject", "--rule", name) == [f"rejected  {name}  - Of the skill."]
@@ -194,26 +177,18 @@ def test_a_plain_adopt_that_finishes_one_leaves_other_proposals_alone(two: Proje
     assert "- Second." in two.memory.read_text()
 
 
-def test_a_plain_revert_that_finishes_one_leaves_other_nights_alone(two: Project, capsys: Captured) -> None:
+@pytest.mark.parametrize("named", [[], ["1"]])
+def test_a_revert_that_finishes_one_leaves_other_nights_alone(
+    two: Project, capsys: Captured, named: list[str]
+) -> None:
     said(capsys, "adopt")
     first = two.files()
     offered(two, 2, "- Second.")
     said(capsys, "adopt")
     killed(two, "end", "revert", "0002")
-    assert said(capsys, "revert") == [NOTHING_ELSE]
+    assert said(capsys, "revert", *named) == [NOTHING_ELSE]
     assert two.files() == first
     assert [row["status"] for row in status(capsys)] == ["adopted", "reverted"]
-
-
-def test_nothing_else_is_done_where_a_revert_is_finished_first(two: Project, capsys: Captured) -> None:
-    before = two.files()
-    said(capsys, "adopt")
-    offered(two, 2, "- Second.")
-    said(capsys, "adopt")
-    killed(two, "end", "revert", "0002")
-    assert said(capsys, "revert", "1") == [NOTHING_ELSE]
-    assert len(said(capsys, "revert", "1")) == 2
-    assert two.files() == before
 
 
 def test_an_adoption_that_was_killed_on_the_way_is_finished_and_what_a_person_wrote_is_named(
@@ -291,12 +266,6 @@ def test_a_difference_says_where_it_does_not_wait(two: Project, capsys: Captured
     assert capsys.readouterr().err == "note: night 1 is adopted\n"
     found = json.loads("\n".join(said(capsys, "show", "--diff", "--json")))
     assert found["stands"] == "adopted"
-
-
-def test_a_night_of_which_nothing_is_adopted_is_not_reverted(two: Project, capsys: Captured) -> None:
-    error, hint = refused(capsys, "revert", "1")
-    assert error == "error: no night is adopted"
-    assert hint == "hint: `etude sleep status` shows the nights, `etude sleep run` works through one"
 
 
 def test_a_rule_that_was_taken_out_is_named_by_explain_and_its_night_can_still_be_reverted(

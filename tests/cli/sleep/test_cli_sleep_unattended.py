@@ -64,19 +64,6 @@ def test_only_a_model_that_cannot_be_reached_is_worth_waiting_for(
     assert small.ledger() == {}
 
 
-def test_the_night_that_waited_is_the_one_that_ends(tmp_path: Path) -> None:
-    small, down = Small(tmp_path, n=3), [True]
-
-    def fail(request: ChatRequest) -> None:
-        if down:
-            raise TransientError("no route", unreachable=True)
-
-    small.before = fail
-    report = patiently(lambda: small.night(limits={"outage_seconds": 0.1}), lambda seconds: down.clear())
-    assert (report.night, report.status) == (1, "proposed")
-    assert set(small.ledger().values()) == {"used"}
-
-
 def test_a_proposal_is_told_of_once_at_the_next_command(sleeper: Small, capsys: Captured) -> None:
     said(capsys, "run", "--unattended")
     words = "Night 1 proposes 1 new rule. Nothing changes before you say so. See: "
@@ -96,8 +83,3 @@ def test_a_night_that_failed_is_told_of_without_a_word_of_why(sleeper: Small, ca
     (news,) = news_folder().iterdir()
     assert news.read_text() == f"A night stopped before its end. See: cd {sleeper.project} && etude sleep status"
     assert news.stat().st_mode & 0o777 == 0o600
-
-
-def test_a_night_that_somebody_watches_leaves_no_news(sleeper: Small, capsys: Captured) -> None:
-    said(capsys, "run")
-    assert not news_folder().exists()

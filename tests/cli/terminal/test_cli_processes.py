@@ -53,17 +53,6 @@ def wait_for(path: Path, text: str, process: subprocess.Popen[str]) -> None:
     raise AssertionError(f"{text!r} did not come: {process.communicate()}")
 
 
-def test_help_imports_neither_sdk_nor_settings_and_training_neither_the_page_nor_nights() -> None:
-    code = (
-        "import sys; from etude.cli.main import main; main(['--help']); main(['train', '--help']);"
-        "print([name for name in ('openai', 'pydantic', 'rich', 'yaml', 'asyncio') if name in sys.modules]);"
-        "import etude.cli.train;"
-        "print([name for name in ('uvicorn', 'etude.view.server', 'etude.sleep.night') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=DEADLINE, check=True)
-    assert done.stdout.splitlines()[-2:] == ["[]", "[]"]
-
-
 def test_in_a_pipe_there_are_no_control_characters_and_json_stands_alone(fresh_project: Path) -> None:
     process = start(
         "train", "demo/etude.yaml", "--json", *SMALL, "--search.failures", "1", "--limits.concurrency", "2"

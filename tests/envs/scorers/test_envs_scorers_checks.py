@@ -194,7 +194,7 @@ async def test_a_rubric_is_met_from_the_threshold_on(grade: float, hard: int) ->
 
 
 async def test_answers_are_scored_while_another_one_takes_long() -> None:
-    scorer = Checks(ChecksOptions(seconds=0.3))
+    scorer = Checks(ChecksOptions(seconds=0.1))
     golds = [[SLOW], [{"op": "contains", "arg": "!"}]]
     results = await asyncio.gather(
         *(scorer.score(task(gold), Trajectory(answer=TRAP)) for gold in golds), return_exceptions=True

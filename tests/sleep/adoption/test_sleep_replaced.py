@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import pytest
 from sleep_proposals import Project, offer, project
 
+from etude.errors import InputError
 from etude.sleep.adoption.adopt import adopt, kept_rules
 from etude.sleep.adoption.revert import revert, revert_rule
 from etude.sleep.adoption.rules import Evidence, active, lineage, render, revised, taken_back
@@ -35,6 +37,8 @@ def test_a_rule_in_other_words_says_which_one_it_replaces_and_what_both_rest_on(
 def test_taking_back_a_rule_in_other_words_puts_its_earlier_text_in_its_place(tmp_path: Path) -> None:
     place = two_nights(tmp_path)
     sharpened, _, old = kept_rules(place.state).documents[str(place.memory)]
+    with pytest.raises(InputError, match=f"no adopted document has a rule '{old.id}'"):
+        revert_rule(old.id, place.state)
     report = revert_rule(sharpened.id, place.state)
     assert report.back == (OLD.strip(),)
     assert OLD + OTHER in place.memory.read_text()

@@ -264,18 +264,6 @@ def test_the_rules_of_a_night_can_be_taken_out_one_by_one(tmp_path: Path) -> Non
     assert not (place.root / ".claude").exists()
 
 
-def test_a_rule_that_has_other_words_now_is_taken_out_by_the_id_of_these(tmp_path: Path) -> None:
-    nights = {"n1": "- Write dates as ISO.\n- Two spaces here.\n"}
-    nights["n2"] = "- Write dates as ISO 8601.\n- Two spaces here.\n"
-    place = adopted_nights(tmp_path, nights)
-    reworded, other = active_ids(place, place.memory)
-    (former,) = [rule.id for rule in kept_rules(place.state).documents[str(place.memory)] if rule.status == "retired"]
-    with pytest.raises(InputError, match=f"no adopted document has a rule '{former}'"):
-        revert_rule(former, place.state)
-    revert_rule(other, place.state)
-    assert revert_rule(reworded, place.state).back == ("- Write dates as ISO.",)
-
-
 def test_a_file_that_an_adoption_made_stays_while_it_holds_more_than_that(tmp_path: Path) -> None:
     place = adopted(tmp_path)
     place.skill.write_text(place.skill.read_text() + "Mine.\n")

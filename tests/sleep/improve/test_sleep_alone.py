@@ -46,7 +46,7 @@ def test_where_nothing_misses_any_rule_nothing_is_proposed(small: Small) -> None
     """Each of two rules does what the other does: one of them stays, with all that they are worth."""
     target = obeying(("Say yes.", "yes"), ("Answer with yes.", "yes"))
     given = Given(target=target, optimizer=rewriting("- Say yes.\n- Answer with yes.\n"))
-    report = small.night(tasks_that_want(small, ["yes"]), given=given)
+    report = small.night(tasks_that_want(small, ["yes"], each=2), given=given)
     (document,) = proposed(report)
     assert [rule.text for rule in document.added] == ["- Answer with yes."]
 

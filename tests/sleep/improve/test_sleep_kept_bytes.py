@@ -45,7 +45,7 @@ def adopted(tmp_path: Path, block: str, ends: str = "\n", *, keeps: bool = True)
     small.skill.write_bytes(text.encode())
     kept = "".join(f"{line}\n" for line in block.splitlines() if line.startswith(("- Be", "- Mail"))) if keeps else ""
     models = Given(target=obeying(("Say 7713", "7713")), optimizer=rewriting(f"{kept}- Say 7713.\n"))
-    report = small.night(tasks_that_want(small, ["7713"]), given=models)
+    report = small.night(tasks_that_want(small, ["7713"], each=2), given=models)
     assert report.status == "proposed", report
     new = [rule.id for one in read_proposal(Path(report.proposal)).documents for rule in one.added]
     ProjectProposals(small.project, small.state).adopt(1, new)

@@ -674,7 +674,7 @@ def test_odd_values_and_any_order_of_what_a_program_wrote_never_raise(program: s
     orders += [[*records[:at], *records[at + 1 :]] for at in range(len(records))]
     for at, record in enumerate(records):
         # A few of the odd values in each place: there are thousands.
-        orders += [[*records[:at], variant, *records[at + 1 :]] for variant in list(variants(record))[at % 11 :: 11]]
+        orders += [[*records[:at], variant, *records[at + 1 :]] for variant in list(variants(record))[at % 31 :: 31]]
     for order in orders:
         session = read(program, order).session
         assert session is None or Session.model_validate_json(session.model_dump_json()) == session

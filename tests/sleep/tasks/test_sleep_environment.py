@@ -94,7 +94,7 @@ async def test_an_empty_answer_meets_nothing_and_is_shown_to_nobody() -> None:
 async def test_an_answer_at_which_a_mined_pattern_does_not_end_has_no_score_and_names_the_task(op: str) -> None:
     checks = (Check.model_validate({"op": op, "arg": "(a+)+$"}),)
     tasks = [mined("a", checks=checks, rubric="It is kind.", night=1)]
-    env = NightEnvironment(tasks, Half, options=ChecksOptions(seconds=0.5))
+    env = NightEnvironment(tasks, Half, options=ChecksOptions(seconds=0.1))
     with pytest.raises(SlowPattern, match=r"task 'a': .*no result after") as stop:
         await env.score(env.tasks("train")[0], Trajectory(answer="a" * 60 + "!"))
     assert stop.value.task == "a"
@@ -102,7 +102,7 @@ async def test_an_answer_at_which_a_mined_pattern_does_not_end_has_no_score_and_
 
 async def test_a_slow_pattern_that_a_person_wrote_leaves_no_score() -> None:
     checks = (Check(op="regex", arg="(a+)+$"),)
-    env = NightEnvironment([mined("a", checks=checks)], options=ChecksOptions(seconds=0.5))
+    env = NightEnvironment([mined("a", checks=checks)], options=ChecksOptions(seconds=0.1))
     with pytest.raises(BoundaryError, match="no result after"):
         await env.score(env.tasks("train")[0], Trajectory(answer="a" * 60 + "!"))
 
