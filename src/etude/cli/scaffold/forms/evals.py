@@ -56,7 +56,7 @@ _BESIDE = frozenset(
         "the a an agent model assistant it this that its as to of for in from on with by and is was be been are "
         "should must can will correctly first skill's relevant applicable appropriate right correct matching proper "
         "best suited primary request question prompt task user user's without being told explicitly naming named "
-        "name phrasing implicit before taking any action acting responding answering response instructions document file",
+        "name phrasing implicit before taking any action acting responding answering response instructions file",
     )
 )
 """Words that say no more than that a skill is used."""
