@@ -54,8 +54,8 @@ def test_help_is_a_verb_too(words: list[str], same: list[str], capsys: Captured)
     ("words", "first", "among"),
     [
         ([], "A run is described by one YAML file.", "  limits     What the run may use"),
-        (["train"], "The schedule.", "train.epochs  (integer, default 8)"),
-        (["train.epochs"], "train.epochs  (integer, default 8)", "    Passes over the training tasks."),
+        (["train"], "The schedule.", "train.epochs  (integer, default 12)"),
+        (["train.epochs"], "train.epochs  (integer, default 12)", "    Passes over the training tasks."),
         (["--limits.usd"], "limits.usd  (number, default null)", "    Most US dollars;"),
         (["edit_budget"], "search.edit_budget  (integer, default ", "    "),
         (["judge.model"], "judge.model  (text, required)", "    Provider and model name"),
