@@ -203,8 +203,8 @@ def _at_the_hand_out(comparisons: int) -> dict[str, Any]:
         "caption": "Fresh attempts at the hand-out",
         "columns": ["true gain", *(f"{tasks} x {trials}" for tasks, trials in LOOKED_AT)],
         "rows": rows,
-        "note": f"{comparisons:,} comparisons a cell. Percentages that show the gain: with one look, and with a second "
-        "where the first does not, each with half of the error.",
+        "note": f"{comparisons:,} comparisons a cell. Percentages that show the gain: with one look, and with a "
+        "second where the first does not, each with half of the error.",
     }
 
 
