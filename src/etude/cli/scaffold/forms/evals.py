@@ -93,11 +93,10 @@ def tasks(table: Table) -> MadeTasks:
     rows, asking = list[Row](), list[str]()
     for row in table.rows:
         text, every = _request(row, table, asked), _criteria(row, table, criteria)
-        wanted, texts = (
-            _first(row, table, expected),
-            [each for each in every if not _only_opens(each, table.folder.parent.name)],
-        )
-        asking += [each for each in every if each not in texts]
+        wanted = _first(row, table, expected)
+        opening = [each for each in every if _only_opens(each, table.folder.parent.name)]
+        texts = [each for each in every if each not in opening]
+        asking += opening
         if all(text.startswith(_MUST_NOT) for text in texts):
             texts = [*(f"What is expected: {each}" for each in _texts(wanted)), *texts]
         if every and not texts:
