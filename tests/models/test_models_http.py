@@ -277,7 +277,8 @@ OF_PROXY = (
 PAGES = [
     OF_PROXY.format("502 Bad Gateway", "nginx/1.27.3"),
     "<!DOCTYPE html>\n" + OF_PROXY.format("429 Too Many Requests", "openresty").upper(),
-    OF_PROXY.format("503 Service Temporarily Unavailable", "cloudflare"),
+    OF_PROXY.format("503 Service Temporarily Unavailable", "cloudflare")
+    + "\r\n</body>\r\n</html>\r\n<!-- a padding to disable MSIE and Chrome friendly error page -->\r\n",
     "upstream connect error or disconnect/reset before headers. reset reason: connection timeout",
 ]
 ANSWERS = [
@@ -285,6 +286,7 @@ ANSWERS = [
     "Nginx shows this page:\n" + PAGES[0],
     "<html><head><title>503 Back soon</title></head><body><center>We are working on it.</center></body></html>",
     OF_PROXY.format("Welcome", "nginx"),
+    OF_PROXY.format("502 Bad Gateway", "nginx") + "</body></html>\nThis is the page of nginx for a dead upstream.",
 ]
 
 

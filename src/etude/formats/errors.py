@@ -50,8 +50,8 @@ _NOT_THERE = frozenset({404, 405, 410})
 
 _OF_PROXY = re.compile(
     r"(?is)\s*(?:<!doctype[^>]*>\s*)?<html\b[^>]*>.{0,400}<title>[45]\d\d\b.{0,600}"
-    r"<center>(?:nginx|openresty|tengine|awselb|cloudflare)\b[^<]*</center>"
-    r"|\s*upstream connect error or disconnect/reset before headers\b"
+    r"<center>(?:nginx|openresty|tengine|awselb|cloudflare)\b[^<]*</center>(?:\s|</\w+>|<!--[^>]*-->)*"
+    r"|\s*upstream connect error or disconnect/reset before headers\b.*"
 )
 """What proxies say by themselves, whole. Not `Bad Gateway` and other names of a status, which may be an answer."""
 
@@ -59,7 +59,7 @@ _OF_PROXY = re.compile(
 def is_of_proxy(text: str) -> bool:
     """Whether the text of an answer is the page of a proxy that reached no model: some servers pass it on as if the
     model had written it."""
-    return _OF_PROXY.match(text) is not None
+    return _OF_PROXY.fullmatch(text) is not None
 
 
 def as_model_error(error: ServerError, *, account: str, place: str) -> ModelError:
