@@ -101,12 +101,12 @@ class EvidenceSearch(Search):
         state, (shuffled, seed) = state.model_copy(update={"epoch": epoch}), self._shuffled(epoch)
         tasks = self._worth_a_visit(state, shuffled)
         while tasks and state.idle < _PATIENCE:
+            if state.step in state.skills:
+                tasks = looking_back(self._bench, state, tasks)
             begun = state.model_copy(update={"step": state.step + 1})
             attempts, tasks = await self._collect(begun, tasks)
             state = await self._step(after_rollout(begun, attempts), attempts, begun.earlier, seed)
             yield state
-            if state.current.hash != begun.current.hash:
-                tasks = looking_back(self._bench, state, tasks)
             undone = await without_harm(self._bench, self.log, state)
             if undone.step != state.step:
                 yield undone
