@@ -49,6 +49,7 @@ def test_what_the_ablation_takes_away_is_still_there(monkeypatch) -> None:
         (part, name) for part, rows in ablation.PARTS.items() for place, name, _ in rows if not hasattr(place, name)
     ]
     assert not gone
+    assert set(ablation.LOOK_FOR_HARM) <= set(ablation.PARTS)
 
 
 def test_an_unknown_system_is_refused() -> None:
