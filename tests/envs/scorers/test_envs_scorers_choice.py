@@ -447,6 +447,12 @@ def test_an_answer_that_could_mean_two_or_denies_supposes_or_takes_back_a_label_
     assert read_label(answer, COLOURS, "ABCD") is None
 
 
+def test_no_before_another_word_is_not_the_option_no() -> None:
+    listed = {"A": "Yes", "B": "No"}
+    assert {read_label(said, listed, "AB") for said in ("No", "No.", "No, it is not.", "The answer is no!")} == {"B"}
+    assert {read_label(said, listed, "AB") for said in ("No idea", "There is no way to tell.")} == {None}
+
+
 NUMBERS = {"A": "5", "B": "1", "C": "2"}
 
 

@@ -256,7 +256,7 @@ class _Reading:
         for label, option in sorted(self.listed.items(), key=lambda item: -len(item[1])):
             if not option or option not in text:
                 continue
-            words = re.compile(EDGES % re.escape(option))
+            words = re.compile(EDGES % re.escape(option) + (r"(?!\s\w)" if option == "no" else ""))  # but `no idea`
             if found := words.search(text):
                 before = text[max(0, found.start() - 60) : found.start()]
                 unsure = (
