@@ -140,6 +140,8 @@ class TestNumeric(ScorerContract):
         ("6 \u00f7 2 = 3", 3),
         ("__5__", 5),
         ("0.5 (50%)", 0.5),
+        ("75% (3/4)", 75),
+        ("1/5 (or 20%)", 0.2),
         (r"\frac{1}{2} (0.5)", 0.5),
         ("10 m (32.8 ft)", 10),
         ("#### 7 days (1 week)", 7),
@@ -211,6 +213,9 @@ class TestNumeric(ScorerContract):
         ("15 billiard balls", 15),
         ("5 trilobites", 5),
         ("7 l/100km", 7),
+        (r"60\,\frac{\text{km}}{\text{h}}", 60),
+        (r"9.8\frac{m}{s^2}", 9.8),
+        (r"2\frac{m}{n}", None),
         # how exact it is
         ("42.35, rounded to 2 decimal places", 42.35),
         ("42.35 to 2 d.p.", 42.35),
@@ -386,6 +391,9 @@ def test_numbers_are_read_as_people_write_them(text: str, number: float | None) 
         "2 \u0447 30 \u043c\u0438\u043d",
         "2024\u5e745\u67083\u65e5",
         "3m20",
+        "5 (or 6)",
+        "75% (0.7)",
+        "3d 4h",
         # formulas
         r"\boxed{10!}",
         "$10!$",

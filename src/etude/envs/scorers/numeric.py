@@ -45,7 +45,7 @@ _EITHER = re.compile(
 )
 _MEASURE = re.compile(
     r" ?(?:(?:h(?:ou)?rs?|min(?:ute)?s?|sec(?:ond)?s?|days?|weeks?|months?|years?|feet|foot|ft|inch(?:es)?|in|yards?"
-    r"|miles?|lbs?|pounds?|oz|ounces?|stone|dollars?|cents?|degrees?|h|m|s|km|cm|mm|kg|g"
+    r"|miles?|lbs?|pounds?|oz|ounces?|stone|dollars?|cents?|degrees?|d|h|m|s|km|cm|mm|kg|g"
     r"|stunden?|minuten?|sekunden?|jahre?|monate?|tage?|wochen?|heures?|jours?|mois|ans?|semaines?|horas?|minutos?"
     r"|segundos?|d\u00edas?|meses|a\u00f1os?|\u0447|\u0447\u0430\u0441\w*|\u043c\u0438\u043d\w*)(?![^\W\d_])"
     r"|[\u00b0'\u2032\"\u5e74\u6708\u5929\u65e5\u5206\u79d2\u5143\u89d2\u7c73]|\u5c0f\u65f6|\u6642\u9593|\uc2dc\uac04|[\ubd84\ucd08\ub144\uc6d4\uc77c])",
@@ -72,6 +72,7 @@ _BOTH = re.compile(rf"{_UNIT}(?P<comma>[ ]*[,;]?[ ]*)(?P<and>and|und|et|y)?{_NEX
 _SYMBOL = r"\\(?:pi|theta|alpha|beta|gamma|lambda|phi|omega)(?![a-z])|[\u03b1-\u03bb\u03bd-\u03c9]"  # micro is a unit
 _FUNCTION = r"(?:log|ln|sin|cos|tan|exp)"
 _BOUND = r"[\u2264\u2265\u2260]|\\(?:[lg](?:e|eq|t|eqslant)|neq?)(?![a-z])"
+_IN_UNIT = r"\{(?:[kcm]?m|mi|ft|[km]?g|k?mol|k?[JNW]|m?L|rad|s|h|hr|min)(?:\^\{?[23]\}?)?\}"
 _BOUND_WORDS = (
     r"moins|menos|meno|mindestens|h\u00f6chstens|(?:mehr|weniger)[ ]als|(?:plus|m[a\u00e1]s)[ ]de"
     r"|\u043d\u0435[ ](?:\u043c\u0435\u043d|\u0431\u043e\u043b)\u0435\u0435"
@@ -100,7 +101,8 @@ _BEFORE = re.compile(
 )
 _BEHIND = re.compile(
     rf"""[ ]?(?:
-        {_SYMBOL}|\\?sqrt|\\(?:frac|{_FUNCTION})|\u221a|\)[ ]?\^|!\$|\+|h\d|m\d\d|{_BOUND}|>|<(?![-!])
+        {_SYMBOL}|\\?sqrt|\\(?:frac(?!{_IN_UNIT}{_IN_UNIT})|{_FUNCTION})
+        |\u221a|\)[ ]?\^|!\$|\+|h\d|m\d\d|{_BOUND}|>|<(?![-!])
         |[-*/]?[ ]?(?!(?<=[ ])[aeiouyI][ ][A-Za-z]{{2}})    # a word of one letter before another word
             (?:(?<![ ])K|[abcdefijknopqrtuvwxyzBDEGHIMOPQRSTUXYZ])(?![^\W\d_]|'|\.[A-Za-z])  # but for units
         |-?\b(?i:dozens?|squared|cubed|factorial|halves|thirds|(?:ten|hundred|thousand|million|billion)ths?
@@ -218,12 +220,21 @@ def _is_again(text: str, one: Number, other: Number) -> bool:
     return inside is not None and _AGAIN.fullmatch(text, one.end, other.start) is not None
 
 
+def _is_same(one: Number, other: Number) -> bool:
+    """Whether two numbers have one value, or one of them says it in percent."""
+    if one.value is None or other.value is None:
+        return False
+    return one.value == other.value or one.value * (1 if one.percent else 100) == other.value * (
+        1 if other.percent else 100
+    )
+
+
 def _joined(text: str, one: Number, other: Number, *, last: bool) -> bool:
     """Whether two neighbours are said as one range, sum or choice; `last`: the second one is that which counts."""
     between = text[one.end : other.start]
     if len(between) > _FAR:
         return False
-    if _EQUALS.fullmatch(between):
+    if _EQUALS.fullmatch(between) or (_is_same(one, other) and _is_again(text, one, other)):
         return False
     if _EITHER.fullmatch(between) or (last and _WITHIN.fullmatch(between)):
         return True
