@@ -22,8 +22,8 @@ _EMPHASIS = re.compile(r"\*\*(?!\d)|(?<![\w)])\*\*|`|(?<![\w}])__|__(?!\w)|\A\*(
 _IS = r"(?:\b(?:is|are|equals|ist|lautet|est|es|\u00e8|\u00e9)\b|(?<!\u4e0d)[\u662f\u4e3a\u70ba\u306f\uc740])"
 _SAYS = re.compile(
     r"(?i:.*(?:\b(?:answer|result|antwort|ergebnis|r[e\u00e9]ponse|respuesta|risposta|resposta|\u043e\u0442\u0432\u0435\u0442)\b"
-    rf"|\u7b54\u6848|\u7b54\u3048|\uc815\ub2f5)(?:[^\d=$\\]{{0,100}}{_IS})?"
-    r"|(?:[^\d=$\\]|\$[^$\n]{1,80}\$){0,300}\b(?:is|are|equals|gives|get|obtain|so|thus|hence|therefore)\b,?)"
+    rf"|\u7b54\u6848|\u7b54\u3048|\uc815\ub2f5)(?:[^=$\\]{{0,100}}{_IS})?"
+    r"|(?:[^=$\\]|\$[^$\n]{1,80}\$){0,300}\b(?:is|are|equals|gives|get|obtain|so|thus|hence|therefore)\b,?)"
     r"(?i:\s(?:then|thus|hence|therefore|simply))?\s*[:\uff1a]?\s*(.+?)[.\u3002]?\s*"
 )
 _IS_THE_ANSWER = re.compile(
