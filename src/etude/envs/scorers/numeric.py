@@ -23,23 +23,25 @@ _FACTORIAL = re.compile(r"(?<=\d)!")
 """Behind a number in a box it is no exclamation."""
 _FAR = 60
 """Characters between two numbers of which one is not said of the other any more."""
+_AND = r"(?:and|und|et|y|e|i|en|och|og|ve|\u0438)"
 _UNIT = (
-    r"(?P<unit>[ ]?(?!(?:and|und|et|y|or|is|are|equals|gives|makes|answer)\b)"
+    rf"(?P<unit>[ ]?(?!(?:{_AND}|or|is|are|equals|gives|makes|answer)\b)"
     rf"(?:[^\W\d_]{{1,15}}(?![^\W\d_])|°[CF]?|[%{CURRENCY}])(?:[/^][\w{{}}^-]{{1,8}})?)?"
 )
 _NEXT = rf"[ ]?(?:\b[A-Za-z](?:_?\w?|_\{{\w{{1,5}}\}})[ ]?=[ ]?)?[{CURRENCY}]?"
 _EITHER = re.compile(
     rf"""{_UNIT}(?:
         [\s?!.,;()*$]*\b(?:or|to|through|thru|until|till|versus|vs|of|by|per|plus|times|over|choose|mod|oder|bis|ou|a|\u00e0
-                |o|tot|til|\u0434\u043e|\u0438\u043b\u0438)\b
+                |o|tot|til|lub|eller|veya|atau|ho\u1eb7c|\u0434\u043e|\u0438\u043b\u0438|\u0623\u0648)\b
             [\s,(:*$.]*
             (?:up[ ]to|about|maybe|perhaps|possibly|even|rather|is[ ]it|also)?
         |[ ,;(]+(?:maybe|perhaps|possibly|vielleicht|(?:and[ ]|but[ ])?not|rather[ ]than|instead[ ]of|out[ ]of)\b
         |[ ]?(?:[-\u2013\u2014+*&|/']|\+[-/]{{1,2}}|\u00b1|\u2026|\.\.\.?
             |\\(?:pm|times|cdot|sim|to|[lc]?dots|div)(?![a-z])|\bx\b)[ ]?
         |:(?!\s)
-        # `to` and `or` in Chinese, Japanese and Korean
-        |[ ]?(?:[\u5230\u81f3\u6216]|\u304b\u3089|\u307e\u305f\u306f|\uc5d0\uc11c|\ub610\ub294|\ubd80\ud130)[ ]?)
+        # `to`, `or` and `and` in Chinese, Japanese and Korean
+        |[ ]?(?:[\u5230\u81f3\u6216\u548c\u4e0e\u8207\u3001\u3068\uacfc\uc640]
+            |\u304b\u3089|\u307e\u305f\u306f|\uc5d0\uc11c|\ub610\ub294|\ubd80\ud130)[ ]?)
     {_NEXT}""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -68,7 +70,7 @@ _SAID_AGAIN = r"or|=|\u2248|~|about|approx\w*\.?|i\.e\.,?"
 _AGAIN = re.compile(rf"{_UNIT} ?\((?:{_SAID_AGAIN})?{_NEXT}", re.IGNORECASE)
 """Between a number and the same one in brackets, in another form or unit."""
 _BARE = re.compile(r" ?\( ?")
-_BOTH = re.compile(rf"{_UNIT}(?P<comma>[ ]*[,;]?[ ]*)(?P<and>and|und|et|y)?{_NEXT}", re.IGNORECASE)
+_BOTH = re.compile(rf"{_UNIT}(?P<comma>[ ]*[,;]?[ ]*)(?P<and>{_AND}(?!\w))?{_NEXT}", re.IGNORECASE)
 _SYMBOL = r"\\(?:pi|theta|alpha|beta|gamma|lambda|phi|omega)(?![a-z])|[\u03b1-\u03bb\u03bd-\u03c9]"  # micro is a unit
 _FUNCTION = r"(?:log|ln|sin|cos|tan|exp)"
 _BOUND = r"[\u2264\u2265\u2260]|\\(?:[lg](?:e|eq|t|eqslant)|neq?)(?![a-z])"
