@@ -224,6 +224,7 @@ class TestNumeric(ScorerContract):
         ("42.35 (rounded to the nearest 0.01)", 42.35),
         ("Rounded to 2 decimals: 42.35", 42.35),
         ("42, to the nearest 10 km", 42),
+        ("42.35, correct to 2 places", 42.35),
         ("The answer is 5!", 5),
         ("Nel 2020 i gatti erano 5", 5),
         ("Ha 5 anni e pesa 42 kg", 42),
@@ -407,6 +408,8 @@ def test_numbers_are_read_as_people_write_them(text: str, number: float | None) 
         "3m20",
         "5 (or 6)",
         "75% (0.7)",
+        "2 to 3 digits",
+        "from 2 to 3 places",
         "3d 4h",
         # formulas
         r"\boxed{10!}",

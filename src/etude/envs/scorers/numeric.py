@@ -56,9 +56,9 @@ _MEASURE = re.compile(
 """Of an amount that has several numbers, as in `5 ft 10 in`."""
 _EQUALS = re.compile(rf"{_MEASURE.pattern} ?=.*", re.IGNORECASE | re.DOTALL)
 _NOTE = re.compile(
-    r"(?i:\b(?:(?:round\w*|correct|accurate|given) )?(?:off )?to (?:the nearest [\d.,]+(?:th)?"
-    r"|\d{1,2} ?(?:decimals?(?: places?)?|d\. ?p\.?|dp|s\. ?f\.?|sf|places?"
-    r"|(?:sig(?:nificant|\.)? ?)?(?:fig(?:ure)?s?|digits?)))(?!\w))"
+    r"(?i:\b(?P<said>(?:round\w*|correct|accurate|given) (?:off )?)?to (?:the nearest [\d.,]+(?:th)?"
+    r"|\d{1,2} ?(?:decimals?(?: places?)?|d\. ?p\.?|dp|s\. ?f\.?|sf|sig(?:nificant|\.)? ?(?:fig(?:ure)?s?|digits?)"
+    r"|(?(said)(?:places?|fig(?:ure)?s?|digits?)|(?!))))(?!\w))"
     r"|(?<=[\d.%)])(?: ?\[\^?\d{1,3}\])+(?=[\s.,;:]|\Z)"
     r"|(?<=\n)\[\^?\d{1,3}\]:? (?![-+\u2212]?[\d.,]+(?:e[-+]?\d+)?\s*(?:\n|\Z)).*"
 )
