@@ -414,6 +414,10 @@ def test_a_longer_option_is_not_the_shorter_one_within_it() -> None:
         "It is not red or green",
         # in other languages
         "B ist nicht richtig",
+        "Nicht richtig ist B.",
+        "B og C er riktig",
+        "B\u6b63\u786e\u7387\u4f4e",
+        "B is just a trap, as many know",
         "B est juste, C aussi",
         "B est juste et C est juste",
         "Richtig sind B und C",

@@ -28,7 +28,7 @@ _ANSWER_IS = (
 )
 _IS_CORRECT = (
     rf"(?<!\bangle\s){_LABEL}(?:\s?\([^()\n]{{1,80}}\))?\s{{1,3}}(?:seems(?:\sto\sbe)?|looks|was|were|{_IS})\s(?:(?:indeed|clearly|also|the|a|(?<!was\s)my|final|only)\s){{0,3}}"
-    r"(?:cor+ec?t+[aeo]?|right(?!-|\s(?:of|angle|triangle|next|above|below|before|after)\b)|richtig|korrekt|juste?|juist|r\u00e4tt|rigtigt?|riktigt?"
+    r"(?:cor+ec?t+[aeo]?|right(?!-|\s(?:of|angle|triangle|next|above|below|before|after)\b)|richtig|korrekt|juste|juist|r\u00e4tt|rigtigt?|riktigt?"
     r"|best|true|proper|answer|most\s(?:likely|accurate|appropriate|suitable|plausible))\b(?!\s?\?)"
 )
 STATED = tuple(
@@ -40,7 +40,7 @@ STATED = tuple(
         rf"(?<![\u4e0d\u522b])(?<!\u4e0d[\u5e94\u8981\u8be5])[\u9009\u9078]\u62e9?\s?:?\s?{_LABEL}",
         rf"\b(?:(?:it|that|this)\s{_IS}|it's|so|thus|hence|therefore|i\sthink)[,:]?\s{_SURELY}{_NOUN}{_LABEL}(?=\W{{0,5}}$|,?\s(?:because|since)\b)",
         _IS_CORRECT,
-        rf"{_LABEL}\s?(?:[\u9009\u9078]?[\u9879\u9805])?\u662f?\u6b63[\u786e\u78ba](?!\s?[\u5417\u55ce?\u4e0e])",
+        rf"{_LABEL}\s?(?:[\u9009\u9078]?[\u9879\u9805])?\u662f?\u6b63[\u786e\u78ba](?!\s?[\u5417\u55ce?\u4e0e\u6027\u7387])",
         rf"\bleav(?:es|ing)\s(?:only\s)?{_NOUN}{_LABEL}(?=\W*$)",
         rf"\b(?:it|that|this|answer)\scan\sonly\sbe\s{_NOUN}{_LABEL}(?!\s(?:if|when)\b)",
         rf"(?:^|(?<=[.;:!?]\s)|(?<=\bonly\s)|(?<=\bso\s)){_NOUN}{_LABEL}\s(?:remains|is\sleft)(?=\W*$)",
@@ -96,7 +96,7 @@ SUPPOSED_BEHIND = re.compile(r"[^.;!?\n]{0,80}?\bwould\b[^.;!?\n]{0,60}?\b(?:if|
 SUPPOSED_TO = re.compile(r"[.;!?\n](?!\s*then\b)", re.IGNORECASE)
 """Where a supposition ends, with what would follow from it."""
 DENIED_BEFORE = re.compile(
-    r"(?:\b(?:not|never|neither|nor|no|cannot|doubt|wrong|incorrect|false|eliminat\w*|exclud\w*|except|almost|nearly"
+    r"(?:\b(?:not|nicht|never|neither|nor|no|cannot|doubt|wrong|incorrect|false|eliminat\w*|exclud\w*|except|almost|nearly"
     rf"|tempt\w*|reject\w*|discard\w*|dismiss\w*|rul\w+\sout|rather\sthan|instead\sof|unlike)\b"
     rf"|n['\u2019]t\b){_TO_THE_LABEL}",
     re.IGNORECASE,
@@ -166,7 +166,7 @@ OR_BEHIND = re.compile(
     re.VERBOSE,
 )
 OR_BEFORE = re.compile(
-    r"(?:(?<![\w'])(?P<label>[A-Z])[)\]]?(?:\W{0,3}(?:and|und|nor|[,/&])|\s?\Z)|\b(?:or|oder|either))\W{0,3}(?:option\s|the\s)?\Z"
+    r"(?:(?<![\w'])(?P<label>[A-Z])[)\]]?(?:\W{0,3}(?:and|und|nor|et|y|e|i|og|och|en|\u0438|[,/&])|\s?\Z)|\b(?:or|oder|either))\W{0,3}(?:option\s|the\s)?\Z"
 )
 OTHERS = re.compile(
     r"\b(?:(?:people|students|others|some|many|most|they)\s(?:(?:might|may|could|would|will|often|usually|\w{4,}ly)\s){0,2}"
