@@ -284,6 +284,7 @@ OTHER = [
     (r"\mathbb{R}", "r"),
     (r"\binom{5}{2}", r"\binom{2}{5}"),
     (r"\log_2 3", r"\log_3 2"),
+    (r"\sin(x)^2", r"\sin x^2"),
     (r"\log_2(3)x", r"\log_2 3x"),
     ("x^2/2", "x^{2/2}"),
     ("x^2/y", r"\left(\frac{x}{y}\right)^2"),

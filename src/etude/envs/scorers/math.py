@@ -105,7 +105,7 @@ _FORMS = tuple(
         # (2/3) pi is 2 pi/3
         (r"\\frac\{(\d+)\}(\{\d+\})(\\pi|\\sqrt\{\w+\}|[A-Za-z](?:\^\{\w+\})?)(?![A-Za-z^_(])", r"\\frac{\1\3}\2"),
         (r"\\frac\{1(?=[A-Za-z\\])", r"\\frac{"),
-        (r"(\\(?:sin|cos|tan|ln|log|exp)(?:_\{\w+\})?)[({]([A-Za-z]|\d+|\\[a-z]+)[)}](?![\w(\\])", r"\1\2"),
+        (r"(\\(?:sin|cos|tan|ln|log|exp)(?:_\{\w+\})?)[({]([A-Za-z]|\d+|\\[a-z]+)[)}](?![\w(\\^])", r"\1\2"),
     )
 )
 _NAMED = re.compile(
