@@ -132,6 +132,20 @@ def test_a_flag_that_is_no_yaml_is_refused() -> None:
         load_config(flags=[("train.epochs", "[1")], environ={})
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "place"),
+    [
+        ("target.extra_body", "{a: [1, .inf]}", "target.extra_body.a.1 = inf"),
+        ("env.scorer", "{name: numeric, abs_tol: .inf}", "env.scorer.abs_tol = inf"),
+        ("target.price", "{input: .inf, output: 1}", "target.price.input = inf"),
+        ("agent.some", ".nan", "agent.some = nan"),
+    ],
+)
+def test_a_number_that_json_cannot_hold_is_no_setting(setting: str, value: str, place: str) -> None:
+    with pytest.raises(ConfigError, match=f"{re.escape(place)}: must be a finite number"):
+        load_config(None, flags=[(setting, value)], environ={})
+
+
 def test_limits_and_addresses_are_no_part_of_the_identity() -> None:
     one = make_config({"target": {"model": "openai:m", "base_url": "http://a/v1"}, "limits": {"calls": 5}})
     other = make_config(

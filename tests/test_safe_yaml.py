@@ -82,3 +82,11 @@ def test_data_come_back_and_are_written_as_people_read_them() -> None:
     for text in ("plain", "\U0001f600", "\ud800"):
         assert load_yaml(dump_yaml({**data, "t": text})) == {**data, "t": text}
     assert dump_yaml({"b": "é \U0001f600", "a": 1}) == "b: é \U0001f600\na: 1\n"
+
+
+def test_letters_that_json_spells_as_two_halves_are_whole(tmp_path: Path) -> None:
+    """A folder may be called so, and the command hands its path on as JSON."""
+    assert load_yaml(r'{"\ud83c\udf89": "\ud842\udfb7 \ud83d"}') == {"\U0001f389": "\U00020bb7 \ud83d"}
+    (tmp_path / "c.yaml").write_text("")
+    config = load_config(tmp_path / "c.yaml", flags=[("run.folder", r'"\ud83d\ude80 runs"')], environ={})
+    assert Path(config.run.folder).name == "\U0001f680 runs"

@@ -87,6 +87,10 @@ CUT = "the reply was cut off at the token limit (target.max_output_tokens = 512)
         "[BOS]<|assistant|>\n<think>It rains.</think>",
         "<|START_THINKING|>It rains.<|END_THINKING|><|START_TEXT|>",
         "<|im_start|>assistant\n",
+        "<start_of_turn>model\n",
+        "<|im_start|>think\nIt rains.<|im_end|>\n<|im_start|>answer\n",
+        "<ctrl94>thought\nIt rains.<ctrl95>",
+        '<details type="reasoning" done="true">\n<summary>Thought for 3 seconds</summary>\n> Rain?\n</details>\n',
         "<|start_header_id|>assistant<|end_header_id|>\n\n",
     ],
 )
@@ -105,6 +109,19 @@ def test_a_thought_in_any_spelling_is_taken_off(thought: str, answer: str):
 def test_marks_around_what_is_said_are_taken_off_too(tail: str):
     heads = {"<|end_of_solution|>": "<|begin_of_solution|>", "<|END_RESPONSE|>": "<|START_RESPONSE|>"}
     assert without_thoughts(f"<think>a</think>{heads.get(tail, '')}Rain{tail}") == "Rain"
+
+
+@rows(
+    "more",
+    [
+        "<|im_end|>\n<|im_start|>user\nAnd snow?<|im_end|>\n<|im_start|>assistant\n<answer>Snow</answer>",
+        "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nAnd snow?",
+        "<end_of_turn>\n<start_of_turn>user\nAnd snow?",
+        "</s><|user|>\nAnd snow?",
+    ],
+)
+def test_turns_that_a_model_makes_up_behind_its_own_are_not_said(more: str):
+    assert without_thoughts(f"<think>a</think><answer>Rain</answer>{more}") == "<answer>Rain</answer>"
 
 
 @rows("wrap", ["<response>{}</response>", "<SOLUTION>\n{}\n</SOLUTION>", "<output>{}</output>"])
@@ -135,6 +152,10 @@ def test_a_wrapper_counts_as_one_behind_thoughts_only(wrap: str):
         "high</reasoning_effort>",
         "<thinking-indicator/> shows it",
         "<s>sun</s> rain",
+        "<s>sun</s> <s>wind</s> rain",
+        "A turn ends with <|im_end|> and the next begins with <|im_start|>.",
+        "Read <details>more</details> here.",
+        "think\ntwice",
         "<p>I think</p>",
         "Analysis: it rains.",
         "Thinking... it rains.",
@@ -222,6 +243,7 @@ def test_a_reply_that_says_nothing_has_its_reason(reply: Reply, problem: str):
         ("So it is <|begin_of_box|>7<|end_of_box|>.", "7"),
         ("<answer>7<answer/>", "7"),
         ("<answer>7</answers>", "7"),
+        ("<answer>7<\\/answer>", "7"),
         ("<final_answer>7</final_answer>", "7"),
         ("<final-answer>6</final-answer> <Final_Answer>7</answer>", "7"),
         ("<|answer|>7<|/answer|>", "7"),

@@ -35,6 +35,8 @@ class _Loader(yaml.SafeLoader):
             self._refuse(f"more than {MOST_VALUES:,} values, aliases counted as what they stand for")
         node = super().compose_node(parent, index)
         self._depth -= 1
+        if isinstance(node, yaml.ScalarNode) and not node.value.isascii():  # JSON spells an emoji as a pair of halves
+            node.value = node.value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
         if isinstance(node, yaml.ScalarNode) and node.tag in _NUMBERS and len(node.value) > LONGEST_NUMBER:
             self._refuse(f"a number of more than {LONGEST_NUMBER:,} characters")
         if not alias:

@@ -277,3 +277,39 @@ async def test_a_task_with_a_place_of_its_own_finds_its_workspace_there() -> Non
 def test_a_place_that_the_sandbox_cannot_make_is_refused() -> None:
     with pytest.raises(DataError, match="'/app'"):
         make(ScriptedModel([])).check_task(PLACED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>\n{"name": "read", "arguments": {"path": "a"}}\n</tool_call>',
+        "I look first.\n<tool_call>read\n<arg_key>path</arg_key>\n<arg_value>a</arg_value>\n</tool_call>",
+        "<think>Hm.</think><function=read>\n<parameter=path>\na\n</parameter>\n</function>",
+        '[TOOL_CALLS][{"name": "read", "arguments": {"path": "a"}}]',
+        '<|python_tag|>{"name": "read", "parameters": {"path": "a"}}',
+        '{"name": "read", "arguments": {"path": "a"}}',
+        '<function_calls>\n<invoke name="read">\n</invoke>\n</function_calls>',
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.read:0<|tool_call_argument_begin|>{}",
+        "<\uff5ctool\u2581calls\u2581begin\uff5c><\uff5ctool\u2581call\u2581begin\uff5c>function",
+        '<|channel|>commentary to=functions.read <|constrain|>json<|message|>{"path": "a"}<|call|>',
+    ],
+)
+async def test_a_call_that_the_server_left_in_the_text_is_no_answer(text: str) -> None:
+    trajectory, _ = await attempt(text)
+    assert (trajectory.answer, trajectory.ended) == ("", "empty")
+    assert "--tool-call-parser" in trajectory.failure
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "Ada", "arguments": 2}',
+        '{"name": "read"}',
+        "The tag <tool_call> begins a call.",
+        "<tool_call>\n{}\n</tool_call>\n<answer>7</answer>",
+        "It prints\n[TOOL] 7",
+    ],
+)
+async def test_an_answer_that_only_looks_like_a_call_is_one(text: str) -> None:
+    trajectory, _ = await attempt(text)
+    assert (bool(trajectory.answer), trajectory.failure) == (True, "")

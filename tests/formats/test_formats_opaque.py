@@ -230,6 +230,28 @@ def test_numbers_that_are_none_become_null() -> None:
             {"a": [{"index": 1, "t": "y"}, {"t": "z"}]},
             {"a": [{"index": 0, "t": "x"}, {"index": 1, "t": "y"}, {"t": "z"}]},
         ),
+        # blocks of LiteLLM, which have no index and end with their signature
+        (
+            {"a": [{"type": "thinking", "thinking": "x", "signature": None}]},
+            {"a": [{"type": "thinking", "thinking": "y"}, {"type": "thinking", "thinking": "", "signature": "s"}]},
+            {"a": [{"type": "thinking", "thinking": "xy", "signature": "s"}]},
+        ),
+        (
+            {"a": [{"type": "thinking", "thinking": "x", "signature": "s"}]},
+            {
+                "a": [
+                    {"type": "thinking", "thinking": "y", "signature": "t"},
+                    {"type": "redacted_thinking", "data": "z"},
+                ]
+            },
+            {
+                "a": [
+                    {"type": "thinking", "thinking": "x", "signature": "s"},
+                    {"type": "thinking", "thinking": "y", "signature": "t"},
+                    {"type": "redacted_thinking", "data": "z"},
+                ]
+            },
+        ),
     ],
 )
 def test_streamed_fields_grow(before: Data, more: Data, whole: Data) -> None:

@@ -55,6 +55,25 @@ _PARAMETERS = [
         either(right("max_completion_tokens"), stops("hint: .*max_completion_tokens")),
     ),
     Row(
+        "no effort, of a model that cannot think",
+        without("reasoning_effort", '"llama3" does not support thinking', None),
+        right("reasoning_effort"),
+        both(reasoning_effort="low"),
+    ),
+    Row(
+        "only streamed",
+        where(
+            lambda asked: not asked.sent.get("stream"),
+            refusing(400, "Requests with max_tokens > 4096 must have stream=true"),
+        ),
+        right("streamed"),
+    ),
+    Row(
+        "no such model, as a bad request",
+        refusing(400, "acme/none is not a valid model ID"),
+        stops("not a valid model ID", "check the model name", most=20),
+    ),
+    Row(
         "fewer tokens than the limit",
         where(
             lambda asked: asked.sent.get("max_tokens", 0) > 512,

@@ -112,6 +112,13 @@ _THOUGHTS = [
         thinking("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
         right(),
     ),
+    Row(
+        "turns that the model makes up",
+        answering(
+            "<answer>{}</answer><|im_end|>\n<|im_start|>user\nNow?<|im_end|>\n<|im_start|>assistant\n<answer>1</answer>"
+        ),
+        right(),
+    ),
     Row("a thought that never ends", answering("<think>It may be <answer>{}</answer>, but"), told(THOUGHT)),
 ]
 _EDITS = [

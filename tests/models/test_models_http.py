@@ -145,6 +145,29 @@ async def test_an_unknown_model_rejects_the_role(interface: str, server: Server)
     assert str(error) == f"HTTP 404: no model m\nhint: check the model name 'm' and the address {server.url}"
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "m is not a valid model ID",
+        "Model Not Exist",
+        "Invalid model: m",
+        "The provided model identifier is invalid.",
+        "\u6a21\u578b\u4e0d\u5b58\u5728\uff0c\u8bf7\u68c0\u67e5\u6a21\u578b\u4ee3\u7801\u3002",
+        "litellm: Invalid model name passed in model=m",
+    ],
+)
+async def test_an_unknown_model_may_come_as_a_bad_request(said: str, server: Server):
+    error = await failure("chat", server, http(400, {"error": {"message": said, "code": 400}}))
+    assert isinstance(error, RejectedRole)
+    assert error.hint == f"check the model name 'm' and the address {server.url}"
+
+
+@pytest.mark.parametrize("said", ["Invalid model output", "the model does not support this", "invalid messages"])
+async def test_another_bad_request_concerns_the_request_only(said: str, server: Server):
+    error = await failure("chat", server, http(400, {"error": {"message": said}}))
+    assert isinstance(error, RejectedRequest)
+
+
 @EACH
 async def test_a_silent_server_is_given_up_after_the_timeout(interface: str, server: Server):
     error = await failure(interface, server, HANG, timeout=0.2)
@@ -280,9 +303,11 @@ PAGES = [
     OF_PROXY.format("503 Service Temporarily Unavailable", "cloudflare")
     + "\r\n</body>\r\n</html>\r\n<!-- a padding to disable MSIE and Chrome friendly error page -->\r\n",
     "upstream connect error or disconnect/reset before headers. reset reason: connection timeout",
+    "error code: 524",
 ]
 ANSWERS = [
     "Bad Gateway",
+    "It answers with error code: 524",
     "Nginx shows this page:\n" + PAGES[0],
     "<html><head><title>503 Back soon</title></head><body><center>We are working on it.</center></body></html>",
     OF_PROXY.format("Welcome", "nginx"),

@@ -66,3 +66,14 @@ def test_what_is_wrong_is_said(text: str, problem: str):
 
 def test_the_same_object_twice_is_one():
     assert find_object('{"a": 1}\nAgain: {"a": 1}') == {"a": 1}
+
+
+@rows("text", ['{"a": [1, 2,], "b": "x,}",}', 'So:\n```json\n{"a": [1, 2, ], "b": "x,}",\n}\n```'])
+def test_a_comma_behind_a_last_item_is_let_pass(text: str):
+    assert find_object(text) == {"a": [1, 2], "b": "x,}"}
+
+
+@rows("text", ['{"a": [1,,]}', '{"a": 1, "b": "x,}', '{"a": 1,} or {"a": 2,}', "{,}"])
+def test_nothing_else_is_guessed_of_commas(text: str):
+    with pytest.raises(ValueError):
+        find_object(text)

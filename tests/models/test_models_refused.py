@@ -64,6 +64,7 @@ REFUSED: dict[str, list[Any]] = {
         error("do not send `seed`"),
         error("please remove the seed parameter"),
         error("seed must not be provided"),
+        error("\u4e0d\u652f\u6301seed\u53c2\u6570"),
     ],
     "temperature": [
         error("temperature: only the default of 1 is taken", "temperature", "unsupported_value"),
@@ -103,6 +104,7 @@ REFUSED: dict[str, list[Any]] = {
         error("This model does not support the effort parameter."),
         error("reasoning is not supported for this model"),
         error("reasoning_effort is only available for reasoning models"),
+        {"error": 'think value "high" is not supported for this model'},
     ],
     "thinking": [
         forbidden("chat_template_kwargs"),
@@ -143,6 +145,7 @@ REFUSED: dict[str, list[Any]] = {
         error("Streaming is required for this model"),
         error("Please set stream=true"),
         error("Non-streaming requests are not supported for this model"),
+        error("Requests with max_tokens > 512 must have stream=true"),
     ],
 }
 EACH = [(said, names) for names, texts in REFUSED.items() for said in texts]
@@ -159,6 +162,12 @@ def test_streaming_that_is_refused_is_switched_off(said: str) -> None:
     assert read(error(said), streamed) == RefusedParameters(("stream",), curable=True)
 
 
+def test_a_model_that_cannot_think_gets_no_effort() -> None:
+    settings = ModelSection(model="openai:m", reasoning_effort="low")
+    said = error('registry.ollama.ai/library/llama3:latest "llama3" does not support thinking')
+    assert read(said, settings) == RefusedParameters(("reasoning_effort",), curable=True)
+
+
 _TOO_LARGE = "'max_tokens' or 'max_completion_tokens' is too large: 900. The maximum context length is 512."
 _LEVELS = "'reasoning_effort' does not support 'high' with this model. Supported values are: 'low' and 'medium'."
 _LESS = {"type": "less_than_equal", "loc": ["temperature"], "msg": "Input should be less than or equal to 0.1"}
@@ -169,6 +178,7 @@ COMPLAINTS: list[tuple[Any, str]] = [
     (error(_TOO_LARGE), "max_output_tokens"),
     (error("`max_tokens` of 900 is not supported, the limit is 512"), "max_output_tokens"),
     (error("This model's maximum context length is 512 tokens; the messages have 600."), "max_output_tokens"),
+    ({"message": "The maximum tokens you requested exceeds the model limit of 512."}, "max_output_tokens"),
     (error("temperature must be between 0 and 0.1"), "temperature"),
     (error("`temperature` must be strictly positive"), "temperature"),
     ({"detail": [_LESS]}, "temperature"),

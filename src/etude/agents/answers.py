@@ -1,10 +1,11 @@
 """What agents that ask a chat model have in common: how the task is asked, and where the answer stands."""
 
 import asyncio
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, cast
 
 from pydantic import Field, field_validator
 
@@ -19,6 +20,18 @@ from etude.timed_regex import Matcher
 
 ANSWER_SECONDS = 5.0
 """Of CPU time for a pattern of the user's, which may be one that backtracks without end."""
+
+
+CALL_AS_TEXT = (
+    "the reply calls a tool in its text: start the server with the parser of tool calls that fits the model "
+    "(vLLM and SGLang: --tool-call-parser; llama.cpp: --jinja)"
+)
+_CALL = re.compile(
+    r"^\s*(?:<\|?tool_call|\[TOOL_CALLS\]|<function(?:=|_calls?>)|<invoke |<[|\uff5c]tool[\u2581_]calls?"
+    r"|<minimax:tool_call)|\A\s*<\|python_tag\|>|<\|call\|>\s*\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""How models write a call: Qwen, GLM and Hermes, Mistral, Llama, Claude, DeepSeek and Kimi, MiniMax, gpt-oss."""
 
 
 class AnswerOptions(Section):
@@ -70,13 +83,16 @@ class AnswerReader:
         self._asks_for_tags = "<answer>" in prompt.lower()
         self._matcher = Matcher(seconds)
 
-    async def read(self, reply: Reply) -> FinalAnswer:
-        """The answer in a reply. Raises BoundaryError: the search for the pattern took too long."""
+    async def read(self, reply: Reply, tools: Collection[str] = ()) -> FinalAnswer:
+        """The answer in a reply of a model that was offered these tools. Raises BoundaryError: the search for the
+        pattern took too long."""
         text, problem, ended = said_in(reply, self._limit)
         cut = ended == "cut off"
         answer = last_answer(text, cut=cut) if self._pattern is None else await self._matched(self._pattern, text)
         if answer is None or (cut and self._asks_for_tags and answer == text):
             return FinalAnswer("", problem or f"{cut_off_at(self._limit)}, before </answer>", ended)
+        if tools and answer == text and _is_call(reply.text, answer, tools):
+            return FinalAnswer("", CALL_AS_TEXT, "empty")
         return FinalAnswer(answer.strip(), problem, ended)
 
     async def _matched(self, pattern: str, text: str) -> str:
@@ -85,6 +101,18 @@ class AnswerReader:
         except (TimeoutError, ChildProcessError) as error:
             raise BoundaryError(f"agent {self._agent!r}, answer_pattern {pattern!r}", error) from None
         return found[-1] if found else text
+
+
+def _is_call(text: str, answer: str, tools: Collection[str]) -> bool:
+    """Whether a text is the call of a tool, which the server did not take out of it."""
+    if _CALL.search(text) or _CALL.search(answer):
+        return True
+    try:
+        found = json.loads(answer)
+    except (ValueError, RecursionError):
+        return False
+    data = cast(dict[str, Any], found) if isinstance(found, dict) else {}
+    return data.get("name") in tools and not data.keys().isdisjoint(("arguments", "parameters"))
 
 
 class AnsweringAgent(Agent, Generic[Options]):

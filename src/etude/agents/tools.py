@@ -144,7 +144,7 @@ class ToolsAgent(AnsweringAgent[ToolsOptions]):
                 files, failure = {}, failure or error.message
         answered = FinalAnswer("", failure, "cut off" if talk.cut else None)
         if talk.final is not None:
-            answered = await self._answers.read(talk.final)
+            answered = await self._answers.read(talk.final, [tool.name for tool in talk.tools])
         return Trajectory(
             answer=answered.answer,
             messages=tuple(message.shown for message in talk.messages),

@@ -35,8 +35,11 @@ _FILTERED = re.compile(
     r"|(?:input|prompt|request|content)s? (?:was|were|has been|have been) flagged"
 )
 _NO_MONEY = frozenset({"insufficient_quota", "billing_error"})
-_NO_MODEL = "Invalid model name"
-"""What LiteLLM says with a 400."""
+_NO_MODEL = re.compile(
+    r"(?i)\binvalid model\b(?! (?!name|id)\w)|not a valid model\b|\b(?:unknown|no such) model\b"
+    r"|\bmodel(?: \S+)?(?: does)? not exist\b|model identifier is invalid|\u6a21\u578b\u4e0d\u5b58\u5728"
+)
+"""What LiteLLM, Mistral, OpenRouter, DeepSeek, Bedrock and Zhipu say with a 400."""
 _NO_CREDIT = "credit balance is too low"
 """What Anthropic says with a 400 when the account is empty."""
 
@@ -51,7 +54,7 @@ _NOT_THERE = frozenset({404, 405, 410})
 _OF_PROXY = re.compile(
     r"(?is)\s*(?:<!doctype[^>]*>\s*)?<html\b[^>]*>.{0,400}<title>[45]\d\d\b.{0,600}"
     r"<center>(?:nginx|openresty|tengine|awselb|cloudflare)\b[^<]*</center>(?:\s|</\w+>|<!--[^>]*-->)*"
-    r"|\s*upstream connect error or disconnect/reset before headers\b.*"
+    r"|\s*upstream connect error or disconnect/reset before headers\b.*|\s*error code: 5\d\d\s*"
 )
 """What proxies say by themselves, whole. Not `Bad Gateway` and other names of a status, which may be an answer."""
 
@@ -68,7 +71,7 @@ def as_model_error(error: ServerError, *, account: str, place: str) -> ModelErro
     status, message = error.status, error.message
     if status in (401, 402, 403) or error.codes & _NO_MONEY or _NO_CREDIT in message:
         return RejectedRole(message, hint=account)
-    if status in _NOT_THERE or "model_not_found" in error.codes or (status == 400 and _NO_MODEL in message):
+    if status in _NOT_THERE or "model_not_found" in error.codes or (status == 400 and _NO_MODEL.search(message)):
         return RejectedRole(message, hint=place, no_model=True)
     if status in _TEMPORARY or status >= 500:
         return TransientError(message, retry_after=error.wait, rate_limited=status in _TOO_MANY)

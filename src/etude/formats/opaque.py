@@ -167,19 +167,23 @@ _NAMES = frozenset({"type", "id", "format", "index"})
 
 
 def _longer(before: list[Any], more: list[Any]) -> list[Any]:
-    """A list after more of it: an entry with the index and the kind of the last one continues that."""
+    """A list after more of it: an entry with the index and the kind of the last one continues that. LiteLLM streams
+    blocks of thoughts without an index, each up to its signature."""
     found = list(before)
     for entry in more:
-        if found and _place(entry) is not None and _place(found[-1]) == _place(entry):
+        if found and _continues(found[-1], entry):
             found[-1] = grown(found[-1], entry)
         else:
             found.append(entry)
     return found
 
 
-def _place(entry: Any) -> Any:
-    """What says that two entries are pieces of one; None where nothing does."""
-    if not isinstance(entry, dict) or "index" not in entry:
-        return None
-    named = cast(Data, entry)
-    return named["index"], named.get("type")
+def _continues(before: Any, more: Any) -> bool:
+    if not isinstance(before, dict) or not isinstance(more, dict):
+        return False
+    last, entry = cast(Data, before), cast(Data, more)
+    if last.get("type") != entry.get("type"):
+        return False
+    if "index" in entry or "index" in last:
+        return last.get("index") == entry.get("index")
+    return last.get("type") == "thinking" and not last.get("signature")

@@ -23,6 +23,7 @@ _REFUSED = (
     r"|not (?:configur|adjust|modifi|chang)\w*able"
     r"|must be (?:unset|omitted|removed|absent|null)|invalid (?:param|argument|field|key|name)"
     r"|unavailable|incompatible|prohibited|forbidden|rejects\b|renamed|rather than|no such|only available"
+    r"|\u4e0d\u652f\u6301|\u4e0d\u5141\u8bb8"  # not supported, not allowed
     r"|(?:remove|omit|drop|leave out) (?:the )?\W*\w+"
 )
 _ONE_VALUE = (
@@ -59,7 +60,7 @@ _FORM = re.compile(
 _ONLY_STREAMED = (
     r"non-?stream|only supports? (?:\w+ )?stream|only \W*stream|(?:enable|requires?|use) (?:the )?\W*stream"
     r"|\bstream\w*\W+(?:mode |parameter )?(?:is |are )?(?:required|only|mandatory)"
-    r"|stream\W+(?:parameter )?(?:must|should|needs)|stream\W{0,3}[=:]\W*false|set \W*stream\W*(?:to)?\W*true"
+    r"|stream\W+(?:parameter )?(?:must|should|needs)|stream\W{0,3}(?:[=:]\W*false|(?:[=:]|to)?\W*true)"
 )
 _OF_CONTENT = (
     r"\bcontent|empty|blank|\bnull\b|missing|\btokens?\b|characters|length|too (?:long|many|large)|exceed"
@@ -155,7 +156,8 @@ PARAMETERS: Mapping[str, Parameter] = {
     "reasoning_effort": _unset(
         "reasoning_effort",
         r"reasoning[_. -]?effort|output_config\.effort|effort|(?<=['\"`])reasoning(?=['\"`])|body\.reasoning"
-        r"|reasoning(?= is)|(?<=support )reasoning(?! model)",
+        r"|reasoning(?= is)|(?<=support )reasoning(?! model)"
+        r"|think value|(?<=support )thinking",
         *("reasoning", "output_config"),
         then="requests are sent without one, so the model thinks as much as it does by itself",
         setting="leave .reasoning_effort unset",
@@ -168,7 +170,7 @@ PARAMETERS: Mapping[str, Parameter] = {
         setting="leave .thinking unset, and put the server's own switch into .extra_body",
     ),
     "max_output_tokens": Parameter(
-        r"max_(?:output_|completion_|new_)?tokens|max(?:Output)?Tokens|context (?:length|window)",
+        r"max_(?:output_|completion_|new_)?tokens|max(?:Output)?Tokens|maximum tokens|context (?:length|window)",
         sent=lambda sent: not LIMITS & sent.given.extra_body.keys(),
         change=_other_limit,
         instead="the limit is sent under its other name in Chat Completions",
@@ -286,7 +288,7 @@ def read_refusal(said: str, sending: Sending, request: ChatRequest, able: Collec
 
 
 def _names(row: Parameter, text: str) -> bool:
-    return re.search(rf"(?<!\w)(?:{row.named})(?!\w)", text, re.IGNORECASE) is not None
+    return re.search(rf"(?<![a-z0-9_])(?:{row.named})(?![a-z0-9_])", text, re.IGNORECASE) is not None
 
 
 def _refused_in(text: str, found: Collection[str]) -> list[str]:

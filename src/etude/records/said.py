@@ -14,11 +14,11 @@ _NAME = (
 )
 _MARK = re.compile(
     r"(?=[<\[◁][/\\|｜\w])(?:"  # most of a text is passed over by its first letters
-    r"(?P<begin>\[THINK\]|◁think▷|<unused94>|<\|channel>thought)"
-    r"|(?P<end>\[/THINK\]|◁/think▷|<unused95>|<channel\|>)"
+    r"(?P<begin>\[THINK\]|◁think▷|<(?:unused|ctrl)94>|<\|channel>thought)"
+    r"|(?P<end>\[/THINK\]|◁/think▷|<(?:unused|ctrl)95>|<channel\|>)"
     r"|<[|｜]?(?:(?P<slash>[/\\]\s?|end[_▁](?:of[_▁])?)|(?:begin|start)[_▁](?:of[_▁])?)?"
     rf"[|｜]?{_NAME}(?:[_▁](?:(?P<last>end)|begin|start))?(?:\s[^<>]{{0,200}}?)?[|｜]?(?P<open>(?P<empty>/)?>)"
-    r"|<\|?(?P<answered>[/\\]\s?)?(?P<answer>(?:final[_-])?answers?(?:\s[^<>]{0,200}?)?\|?(?:(?P<void>/)?>|(?(answered)\Z|(?!))))"
+    r"|<\|?(?P<answered>[/\\]{1,2}\s?)?(?P<answer>(?:final[_-])?answers?(?:\s[^<>]{0,200}?)?\|?(?:(?P<void>/)?>|(?(answered)\Z|(?!))))"
     r"|<\|(?:begin|(?P<boxed>end))_of_(?P<box>box)\|>"
     r"|(?P<channel><\|channel\|>\s{0,9}analysis[^<]{0,100}<\|message\|>)"
     r"|(?P<final><\|channel\|>\s{0,9}(?:final|commentary)[^<]{0,100}(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
@@ -33,6 +33,8 @@ _IN_WORDS = (
     ("thinking...", "...done thinking."),  # the command `ollama run`
     ("here is my thought process:", "here is my response:"),  # Granite
     ("here's my thought process:", "here's my response:"),
+    ('<details type="reasoning"', "</details>"),  # Open WebUI
+    ("think\n", "<|im_start|>answer"),  # s1
 )
 """How a reply begins that has its thoughts in plain words, and how they end. Without the end it is an answer."""
 _TAIL = re.compile(
@@ -43,12 +45,18 @@ _TAIL = re.compile(
 """Marks behind what is said; servers that know a model's marks for the end drop them."""
 _BLANK = re.compile(
     rf"(?:[\s\ufeff\u200b]|(?!{_MARK.pattern})(?:<[|｜][\w▁]{{1,40}}[|｜]>(?:assistant|model)?(?![ ,.;:])"
-    r"|<s>(?![^<]*</s>\s*\S)|<bos>|\[BOS\]|<\|turn>model|\]~b\]ai))*",
+    r"|<s>(?![^<]*</s>\s*\S)|<bos>|\[BOS\]|<(?:\|turn|start_of_turn)>model|\]~b\]ai))*",
     re.IGNORECASE,
 )
 """What stands before everything, with the marks by which a template begins a turn."""
 _WRAPPED = re.compile(r"<(response|solution|output)>((?:(?!<\1>).)*)</\1>", re.DOTALL | re.IGNORECASE)
 """How some models write what they say behind their thoughts."""
+_NEXT_TURN = re.compile(
+    r"<(?:\|(?:im_end|endoftext|eot_id|end|user_end)\||/s|end_of_turn|turn\|)>\s*"
+    r"<(?:\|(?:im_start|start_header_id|start|user|endoftext)\||start_of_turn|\|turn)>",
+    re.IGNORECASE,
+)
+"""Where a model goes on with a turn that is not its own, at a server that does not know its mark for the end."""
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*(.*)$", re.MULTILINE)
 _QUOTES = frozenset("\"'`“”‘’«»„")
 _NAMING = re.compile(r"[ \t]+(?:tags?|and|or|elements?|markers?|blocks?)\b", re.IGNORECASE)
@@ -305,6 +313,6 @@ class _Thoughts:
 
 def _unwrapped(text: str) -> str:
     """Without marks around it, unless there is nothing else."""
-    text = text.strip()
+    text = _NEXT_TURN.split(text.strip(), maxsplit=1)[0].strip()
     tail = _TAIL.search(text, max(0, len(text) - 150))
     return text[_begin(text, 0) : tail.start() if tail else None].strip() or text

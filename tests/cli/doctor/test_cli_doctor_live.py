@@ -101,7 +101,14 @@ def test_what_a_run_would_leave_out_is_noted(
         (up_to_512, [], "HTTP 400: max_tokens must be <= 512", "set target.max_output_tokens to what the server"),
         (without("temperature"), ["--target.temperature=0"], "HTTP 400: Unsupp", "leave target.temperature unset"),
         (lambda asked: said("", "length"), [], "openai:m was cut off at max_output_tokens = 4,096", "raise target."),
-        (lambda asked: said(" "), [], "openai:m answered with an empty text", "look at how the server"),
+        (lambda asked: said(" "), [], "openai:m gave no answer: the reply was empty", "look at how the server"),
+        (
+            lambda asked: said("<think>5"),
+            [],
+            "openai:m gave no answer: the reply is a thought",
+            "look at how the server",
+        ),
+        (without("tools"), ["--agent.name=tools"], "HTTP 400: Unsupported parameter: 'tools'", ""),
     ],
 )
 def test_what_would_keep_a_run_from_scores_is_wrong_and_names_the_setting(
@@ -111,6 +118,17 @@ def test_what_would_keep_a_run_from_scores_is_wrong_and_names_the_setting(
     wrong = next(check for check in checks if check["status"] == "wrong")
     assert wrong["text"].startswith(text)
     assert wrong["fix"].startswith(fix)
+
+
+def test_tools_are_offered_where_the_agent_calls_them(
+    fresh_project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    called = {"choices": [{"message": {"content": None, "tool_calls": [call]}, "finish_reason": "tool_calls"}]}
+    (check,), (asked,) = live(capsys, lambda asked: (200, called), "--agent.name=tools")
+    assert (check["status"], len(asked["tools"])) == ("ok", 1)
+    (check,), (asked,) = live(capsys, lambda asked: said())
+    assert (check["status"], "tools" in asked) == ("ok", False)
 
 
 def test_a_model_that_answers_but_not_in_the_form_that_was_asked_for_is_wrong(

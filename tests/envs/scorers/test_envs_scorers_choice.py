@@ -206,6 +206,42 @@ COLOURS = {"A": "red", "B": "green", "C": "light blue", "D": "blue"}
         "It is neither.\nFazit: B",
         "Wrong: A\nGreen",
         "Maybe B.",
+        # in other languages
+        "Antwort B ist richtig.",
+        "Richtig ist B.",
+        "B est juste.",
+        "B es correcta",
+        "Het juiste antwoord is B.",
+        "R\u00e4tt svar \u00e4r B.",
+        "Det rigtige svar er B.",
+        "Poprawna odpowied\u017a to B.",
+        "Spr\u00e1vn\u00e1 odpov\u011b\u010f je B.",
+        "Oikea vastaus on B.",
+        "R\u0103spunsul corect este B.",
+        "\u0391\u03c0\u03ac\u03bd\u03c4\u03b7\u03c3\u03b7: B",
+        "Jawaban yang benar adalah B.",
+        "\u0110\u00e1p \u00e1n \u0111\u00fang l\u00e0 B.",
+        "\u0627\u0644\u0625\u062c\u0627\u0628\u0629 \u0627\u0644\u0635\u062d\u064a\u062d\u0629 \u0647\u064a B.",
+        "\u0e04\u0e33\u0e15\u0e2d\u0e1a\u0e04\u0e37\u0e2d B",
+        "\u0938\u0939\u0940 \u0909\u0924\u094d\u0924\u0930 B \u0939\u0948\u0964",
+        "Do\u011fru cevap B",
+        "\u3010\u89e3\u6790\u3011A\u592a\u6697\u3002\n\u3010\u7b54\u6848\u3011B",
+        "\u7b54\u6848\u5e94\u4e3aB",
+        "B\u9879\u6b63\u786e",
+        "B\u9009\u9879\u662f\u6b63\u786e\u7684\u3002",
+        "Ans. B",
+        "Ans) B",
+        "A, C and D can be ruled out, leaving B.",
+        # others choose, and other questions, have other answers
+        "It is green. A common mistake is to choose A.",
+        "The answer is B. Many people would say A because it is warm.",
+        "Answer: B\n\nMany students pick A.",
+        "B. You might mistakenly choose A.",
+        "The answer is B. If you meant the warmest, it would be A.",
+        "B. (If the question asked for the warmest, the answer would be (A).)",
+        "In this case you would choose B.",
+        "Most of them fit, so I choose B",
+        "Answer: B\n\nIn the picture, A is right of C, and angle C is right.",
     ],
 )
 def test_a_label_or_an_option_is_found_in_common_forms(answer: str) -> None:
@@ -376,10 +412,49 @@ def test_a_longer_option_is_not_the_shorter_one_within_it() -> None:
         "red and green are wrong",
         "not red and green",
         "It is not red or green",
+        # in other languages
+        "B ist nicht richtig",
+        "Nicht richtig ist B.",
+        "B og C er riktig",
+        "B\u6b63\u786e\u7387\u4f4e",
+        "B is just a trap, as many know",
+        "B est juste, C aussi",
+        "B est juste et C est juste",
+        "Richtig sind B und C",
+        "Het antwoord is niet B.",
+        "Svaret \u00e4r inte B.",
+        "Jawabannya bukan B.",
+        "Cevap B de\u011fil.",
+        "\u0909\u0924\u094d\u0924\u0930 B \u0928\u0939\u0940\u0902 \u0939\u0948",
+        "\u7b54\u6848\u5e94\u8be5\u4e0d\u662fB",
+        "\u4e0d\u5e94\u9009B",
+        "B\u9879\u4e0d\u6b63\u786e",
+        "B\u6b63\u786e\u5417\uff1f",
+        "\u6b63\u89e3\u306fB\u3067\u306f\u306a\u3044",
+        "\uc815\ub2f5\uc740 B\uac00 \uc544\ub2d9\ub2c8\ub2e4",
+        "\u041e\u0442\u0432\u0435\u0442: B \u0438 C",
+        "\u041e\u0442\u0432\u0435\u0442: B \u0438\u043b\u0438 C",
+        "Resposta: B e C",
+        "Svar: B och C",
+        "Antwoord: B of C",
+        "Odpowied\u017a: B lub C",
+        "The answer to B is missing",
+        "Some students would choose B",
+        "Ruling out A, leaving B or C",
+        "If you asked for the warmest, the answer would be B",
+        "B is right above it",
+        "Angle B is right",
+        "B, with C as an alternative",
     ],
 )
 def test_an_answer_that_could_mean_two_or_denies_supposes_or_takes_back_a_label_chooses_none(answer: str) -> None:
     assert read_label(answer, COLOURS, "ABCD") is None
+
+
+def test_no_before_another_word_is_not_the_option_no() -> None:
+    listed = {"A": "Yes", "B": "No"}
+    assert {read_label(said, listed, "AB") for said in ("No", "No.", "No, it is not.", "The answer is no!")} == {"B"}
+    assert {read_label(said, listed, "AB") for said in ("No idea", "There is no way to tell.")} == {None}
 
 
 NUMBERS = {"A": "5", "B": "1", "C": "2"}

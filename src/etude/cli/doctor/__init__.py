@@ -28,7 +28,8 @@ from etude.errors import ConfigError, EtudeError, UnusableReply
 from etude.models import Fitted, Structured, build_model
 from etude.models.wrappers.fitted import kept_of
 from etude.protocols import ChatModel
-from etude.records import ChatRequest, Reply, role_of, system, user
+from etude.records import ChatRequest, Reply, Tool, role_of, system, user
+from etude.records.said import said_in
 from etude.sleep.config import SleepConfig, make_sleep_config
 
 _WIDTH = 19
@@ -116,6 +117,8 @@ LONGEST_WAIT = 60.0
 QUESTION = (system("You answer in as few words as you can."), user("What is 2 + 3? Reply with the number."))
 SEED = 5
 """Any: that one is sent may be refused."""
+TOOL = Tool(name="read", description="Reads a file.", parameters={"type": "object", "properties": {}})
+"""Offered where the agent calls tools: some servers take none, or need a switch for them."""
 
 
 class Sum(BaseModel):
@@ -141,7 +144,10 @@ async def check_live(config: TrainConfig, found: DoctorReport) -> None:
         try:
             with found.checking(name):
                 if role_of(role) == "target":
-                    _look(name, role, model, await model.complete(ChatRequest(messages=QUESTION, seed=SEED)), found)
+                    agent = getattr(section, "agent", None) or config.agent
+                    tools = (TOOL,) if agent.name == "tools" and model.takes_tools else ()
+                    asked = ChatRequest(messages=QUESTION, tools=tools, seed=SEED)
+                    _look(name, role, model, await model.complete(asked), found)
                 else:
                     await _ask(f"{name} structure", Structured(model, section.structured), found)
                 found.ok(name, f"{model.name} answered in {time.monotonic() - started:.2f} s")
@@ -157,8 +163,8 @@ def _look(name: str, role: str, model: ChatModel, reply: Reply, found: DoctorRep
         found.wrong(name, text, fix)
     elif reply.finish == "refusal":
         found.note(name, f"{model.name} refused the question {QUESTION[-1].text!r}: attempts may end like this")
-    elif not reply.text.strip():
-        text = f"{model.name} answered with an empty text: what it wrote may all have been taken for thoughts"
+    elif not reply.tool_calls and not (said := said_in(reply, model.max_output_tokens)).text:
+        text = f"{model.name} gave no answer: {said.problem}"
         fix = f"look at how the server tells thoughts from answers, or set {role}.thinking: off"
         found.wrong(name, text, fix)
 

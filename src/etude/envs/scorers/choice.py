@@ -26,6 +26,7 @@ from etude.envs.scorers.choice_words import (
     OR_BEFORE,
     OR_BEHIND,
     OR_LABEL,
+    OTHERS,
     SAYS_NOTHING,
     STATED,
     SUPPOSED_BEFORE,
@@ -178,7 +179,7 @@ class _Reading:
             follows = supposed is not None and not SUPPOSED_TO.search(self.text, supposed, match.start())
             if follows or self._supposed(match):
                 supposed = match.end()
-            elif not self._denied(match):
+            elif not self._denied(match) and not OTHERS.search(self._before(match)):
                 said.append(match)
         self.supposes = supposed is not None
         if said:
@@ -255,7 +256,7 @@ class _Reading:
         for label, option in sorted(self.listed.items(), key=lambda item: -len(item[1])):
             if not option or option not in text:
                 continue
-            words = re.compile(EDGES % re.escape(option))
+            words = re.compile(EDGES % re.escape(option) + (r"(?!\s\w)" if option == "no" else ""))  # but `no idea`
             if found := words.search(text):
                 before = text[max(0, found.start() - 60) : found.start()]
                 unsure = (

@@ -7,22 +7,29 @@ import re
 
 _LABEL = r"[(\[]?(?<![\w'\u2019])(?P<label>[A-Za-z])(?![\w'\u2019]|\.\w|-\w)[)\]]?"
 _NOUN = (
-    r"(?:(?:(?:the|la|die|a|o)\s)?(?:(?:option|opci[o\u00f3]n|op\u00e7\u00e3o|choice|letter|lett(?:re|era)|letra|answer)\s{0,2}"
+    r"(?:(?:(?:the|la|die|a|o|\u03b7)\s)?(?:(?:option|opci[o\u00f3]n|op\u00e7\u00e3o|choice|letter|lett(?:re|era)|letra|answer)\s{0,2}"
     r"[:#]?\s{0,2})?)?"
 )
 _SURELY = r"(?:(?:clearly|indeed|therefore|thus|definitely|most\slikely|probably|then|also)\s)?"
-_IS = r"(?:is|ist|lautet|est|es|\u00e8|\u00e9|would\sbe|should\sbe|must\sbe|has\sto\sbe|will\sbe)"
-_IS_ASIAN = r"[\u662f\u4e3a\u70ba\u306f\uc740\ub294]"
+_IS = (
+    r"(?:is|ist|lautet|est|es|\u00e8|\u00e9|\u00e4r|er|je|este|adalah|l\u00e0|\u03b5\u03af\u03bd\u03b1\u03b9|\u0647\u064a|\u0647\u0648"
+    r"|would\sbe|should\sbe|must\sbe|has\sto\sbe|will\sbe)"
+)
+_IS_ASIAN = r"(?:(?:[\u5e94\u61c9][\u8be5\u8a72]?)?[\u662f\u4e3a\u70ba\u306f\uc740\ub294]|\u0e04\u0e37\u0e2d)"
 _ANSWER_IS = (
     r"(?:\b(?:answer|ans|l\u00f6sung|solution|choice|option|letter|correct|antwort|r[e\u00e9]ponse|respuesta|risposta|resposta"
-    r"|odpowied\u017a|\u043e\u0442\u0432\u0435\u0442)|\u7b54\u6848|\u9009\u9879|\u6b63\u89e3|\u7b54\u3048|\uc815\ub2f5|\ub2f5)"
-    r"(?:\s(?:to|for|of|here)\b[^.\n:]{0,40}?|\scor+[a-z]{2,6}\b)?"
-    rf"(?:\s{{0,3}}(?:(?<!\w){_IS}(?!\w)|['\u2019]s\b|(?<=\w){_IS_ASIAN}|:|=>?|->|[\u2192\u21d2\u2013\u2014-])){{1,3}}"
+    r"|antwoord|svar(?:et)?|odpov\u011b\u010f|odpowied\u017a|vastaus|r\u0103spuns(?:ul)?|jawaban(?:nya)?|\u0111\u00e1p\s\u00e1n"
+    r"|richtig|\u043e\u0442\u0432\u0435\u0442|\u03b1\u03c0\u03ac\u03bd\u03c4\u03b7\u03c3\u03b7|\u0627\u0644\u0625\u062c\u0627\u0628\u0629)"
+    r"|\u0e04\u0e4d\u0e32\u0e15\u0e2d\u0e1a|\u7b54\u6848|\u9009\u9879|\u6b63\u89e3|\u7b54\u3048|\uc815\ub2f5|\ub2f5)"
+    r"(?:\s(?:to|for|of|here)\b[^.\n:]{0,40}?|\scor+[a-z]{2,6}\b|\syang\s(?:benar|tepat)\b|\s\u0111\u00fang\b|\s\u0627\u0644\u0635\u062d\u064a\u062d\u0629)?"
+    rf"(?:\s{{0,3}}(?:(?<!\w){_IS}(?!\w)|['\u2019]s\b|(?<=\w){_IS_ASIAN}|:|=>?|->|(?<=\bans)[.)]|(?<=\u017a\s)to\b|(?<=vastaus\s)on\b"
+    r"|[\u3011\u2192\u21d2\u2013\u2014-])){1,3}"
     rf"\s{{0,3}}{_SURELY}(?:not\s[(]?[A-Z][)]?,?\s(?:but|rather)\s)?{_NOUN}{_LABEL}"
 )
 _IS_CORRECT = (
-    rf"{_LABEL}(?:\s?\([^()\n]{{1,80}}\))?\s{{1,3}}(?:seems(?:\sto\sbe)?|looks|was|were|{_IS})\s(?:(?:indeed|clearly|also|the|a|(?<!was\s)my|final|only)\s){{0,3}}"
-    r"(?:correct|right|best|true|proper|answer|most\s(?:likely|accurate|appropriate|suitable|plausible))\b(?!\s?\?)"
+    rf"(?<!\bangle\s){_LABEL}(?:\s?\([^()\n]{{1,80}}\))?\s{{1,3}}(?:seems(?:\sto\sbe)?|looks|was|were|{_IS})\s(?:(?:indeed|clearly|also|the|a|(?<!was\s)my|final|only)\s){{0,3}}"
+    r"(?:cor+ec?t+[aeo]?|right(?!-|\s(?:of|angle|triangle|next|above|below|before|after)\b)|richtig|korrekt|juste|juist|r\u00e4tt|rigtigt?|riktigt?"
+    r"|best|true|proper|answer|most\s(?:likely|accurate|appropriate|suitable|plausible))\b(?!\s?\?)"
 )
 STATED = tuple(
     re.compile(pattern, re.IGNORECASE | re.MULTILINE)
@@ -30,9 +37,11 @@ STATED = tuple(
         _ANSWER_IS,
         rf"\b(?:choos(?:e|ing)|chose|select(?:ing)?|pick(?:ing)?|go(?:ing)?\swith|opt\sfor|say|guess(?:\sis)?)(?::|(?<!say),)?\s{{1,3}}{_NOUN}{_LABEL}",
         rf"\bi\swent\swith\s{_NOUN}{_LABEL}(?![^.;!?\n]{{0,60}}\bbut\b)",
-        rf"(?<![\u4e0d\u522b])[\u9009\u9078]\u62e9?\s?:?\s?{_LABEL}",
+        rf"(?<![\u4e0d\u522b])(?<!\u4e0d[\u5e94\u8981\u8be5])[\u9009\u9078]\u62e9?\s?:?\s?{_LABEL}",
         rf"\b(?:(?:it|that|this)\s{_IS}|it's|so|thus|hence|therefore|i\sthink)[,:]?\s{_SURELY}{_NOUN}{_LABEL}(?=\W{{0,5}}$|,?\s(?:because|since)\b)",
         _IS_CORRECT,
+        rf"{_LABEL}\s?(?:[\u9009\u9078]?[\u9879\u9805])?\u662f?\u6b63[\u786e\u78ba](?!\s?[\u5417\u55ce?\u4e0e\u6027\u7387])",
+        rf"\bleav(?:es|ing)\s(?:only\s)?{_NOUN}{_LABEL}(?=\W*$)",
         rf"\b(?:it|that|this|answer)\scan\sonly\sbe\s{_NOUN}{_LABEL}(?!\s(?:if|when)\b)",
         rf"(?:^|(?<=[.;:!?]\s)|(?<=\bonly\s)|(?<=\bso\s)){_NOUN}{_LABEL}\s(?:remains|is\sleft)(?=\W*$)",
     )
@@ -40,7 +49,10 @@ STATED = tuple(
 NAMED = tuple(
     re.compile(pattern, flags)
     for pattern, flags in (
-        (rf"(?:\b(?:answer|option|choice|letter)\s{{0,2}}|\u9009\u9879\s?){_LABEL}", re.IGNORECASE),
+        (
+            rf"(?:\b(?:answer|option|choice|letter|cevap)\s{{0,2}}|(?:\u9009\u9879|\u0909\u0924\u094d\u0924\u0930)\s?){_LABEL}",
+            re.IGNORECASE,
+        ),
         (r"\((?P<label>[A-Z])\)", 0),
     )
 )
@@ -76,6 +88,7 @@ _TO_THE_LABEL = r"(?:(?!\b(?:but|so|and)\b)[^.,;:!?\n]){0,40}\Z"
 SUPPOSED_BEFORE = re.compile(
     r"(?:\b(?:if|unless|whether|in\scase|(?:provided|given)\sthat|imagine|supposing|assuming)\b"
     rf"|(?<!\bi\s)\b(?:suppose|assume)\b|\blet['\u2019]?s\s(?:just\s)?say\b){_TO_THE_LABEL}"
+    r"|\b(?:if|had)\s(?:you|the\s(?:question|problem))\b[^.;!?\n]{1,100}\bwould\sbe\s(?:[a-z]+\s){0,2}[(\[]?\Z"
     r"|\bif\s(?!i\shad\sto\b)[^.;!?\n]{1,60}\s(?:had|were)\s(?:(?!\b(?:but|so|hence|thus|therefore)\b)[^.;!?\n]){1,80}\Z",
     re.IGNORECASE,
 )
@@ -83,7 +96,7 @@ SUPPOSED_BEHIND = re.compile(r"[^.;!?\n]{0,80}?\bwould\b[^.;!?\n]{0,60}?\b(?:if|
 SUPPOSED_TO = re.compile(r"[.;!?\n](?!\s*then\b)", re.IGNORECASE)
 """Where a supposition ends, with what would follow from it."""
 DENIED_BEFORE = re.compile(
-    r"(?:\b(?:not|never|neither|nor|no|cannot|doubt|wrong|incorrect|false|eliminat\w*|exclud\w*|except|almost|nearly"
+    r"(?:\b(?:not|nicht|never|neither|nor|no|cannot|doubt|wrong|incorrect|false|eliminat\w*|exclud\w*|except|almost|nearly"
     rf"|tempt\w*|reject\w*|discard\w*|dismiss\w*|rul\w+\sout|rather\sthan|instead\sof|unlike)\b"
     rf"|n['\u2019]t\b){_TO_THE_LABEL}",
     re.IGNORECASE,
@@ -105,7 +118,8 @@ _IS_WRONG = r"""\W{0,3}(?:\([^()\n]{1,80}\)\s?|,\s[^.,;:!?\n]{1,40},\s)?(?:
     |[^.,;:!?\n]{0,60}?,?\s(?:but|yet)\s(?:(?:it|that|this|is|was|seems|still|actually|clearly)\s){0,3}%s"""
 _AT_ONCE = (
     r"(?:(?:\w{2,6}n['\u2019]t|cannot|fails|contradicts|could|might|may|unless|only\s(?:if|when)"
-    r"|wrong|excluded|eliminated)\b|\?|\u662f?[\u4e0d\u9519\u5417])"
+    r"|wrong|excluded|eliminated)\b|\?|\u662f?[\u4e0d\u9519\u5417]|\u3067\u306f\s?[\u306a\u3042]|[\uac00\uc774]\s?\uc544[\ub2c8\ub2d9]"
+    r"|de\u011fil\b|\u0928\u0939\u0940\u0902)"
 )
 _DENIED = _IS_WRONG % (_NOT, _AT_ONCE, _NOT)
 DENIED_BEHIND = re.compile(_DENIED, re.IGNORECASE | re.VERBOSE)
@@ -122,7 +136,7 @@ TAKEN_BACK = re.compile(
     re.IGNORECASE,
 )
 """What is said behind an answer that is no longer meant."""
-JOINED = re.compile(r"(?:\W|\([^()\n]{1,80}\)|\b(?:and|or|also)\b){0,20}", re.IGNORECASE)
+JOINED = re.compile(r"(?:\W|\([^()\n]{1,80}\)|\b(?:and|or|also|und|et|y|e)\b){0,20}", re.IGNORECASE)
 """All that stands between two sentences that name an answer each, so that neither takes the other one's place."""
 ALSO = re.compile(r"\balso\b", re.IGNORECASE)
 NOT_THIS = re.compile(r"(?:[,;(\u2013\u2014-]\s?(?:and\s)?not|rather\sthan|instead\sof|unlike)\s(?:an?\s|the\s)?\Z")
@@ -138,7 +152,7 @@ OR_BEHIND = re.compile(
     rf"""(?:
         {_MARKS}(?P<or>\b(?i:or|oder|too|as\swell)\b)
         |{_MARKS}(?:
-            \b(?i:and|und|et|y|ou|o|plus|also|alternatively|otherwise|as\swell\sas|vs\.?|versus)\b
+            \b(?i:and|und|et|y|e|i|ou|o|en|of|och|eller|og|ve|veya|lub|dan|atau|\u0438|\u0438\u043b\u0438|plus|also|alternatively|otherwise|as\swell\sas|vs\.?|versus)\b
             |[/&|+~-]|[\u6216\u548c\u4e0e\u53ca\u3001\u304b\u3068]\u8005?|\ub610\ub294
         )[\s,(]{{0,4}}{_ANOTHER % "and"}
         |[,;.|\s)(]{{1,4}}[(\[]?(?P<next>[A-Z])[)\]]?(?=\s*(?:$|[(,;.|/&!?]))
@@ -147,11 +161,17 @@ OR_BEHIND = re.compile(
         |[^\n]{{0,80}}?\b(?i:(?:could|might|may|can)(?:\salso)?\sbe|maybe|perhaps|possibly|(?:so|as)\sis)\s
             {_ANOTHER % "maybe"}
         |[^\n]{{0,80}}?{_ANOTHER % "also"}[)\]]?,?\s(?i:(?:is|fits|works|seems|would\sbe)\b,?\s)?
-            (?i:also|likewise|too|as\swell)(?=\s*(?:$|[.,;!]))
+            (?i:also|likewise|too|as\swell|aussi|auch|tambi\u00e9n|tamb\u00e9m|anche)(?=\s*(?:$|[.,;!]))
     )""",
     re.VERBOSE,
 )
 OR_BEFORE = re.compile(
-    r"(?:(?<![\w'])(?P<label>[A-Z])[)\]]?(?:\W{0,3}(?:and|und|nor|[,/&])|\s?\Z)|\b(?:or|oder|either))\W{0,3}(?:option\s|the\s)?\Z"
+    r"(?:(?<![\w'])(?P<label>[A-Z])[)\]]?(?:\W{0,3}(?:and|und|nor|et|y|e|i|og|och|en|\u0438|[,/&])|\s?\Z)|\b(?:or|oder|either))\W{0,3}(?:option\s|the\s)?\Z"
 )
+OTHERS = re.compile(
+    r"\b(?:(?:people|students|others|some|many|most|they)\s(?:(?:might|may|could|would|will|often|usually|\w{4,}ly)\s){0,2}"
+    r"|(?:you|one)\s(?:might|may|could)\s(?:\w+ly\s)?|(?:mistake|error|trap)\s(?:is|was|would\sbe)\sto\s)\Z",
+    re.IGNORECASE,
+)
+"""In front of `choose B`: it is the choice of others."""
 OR_LABEL = re.compile(r"(?:\b(?:or|and)\s|/)[(\[]?(?P<label>[A-Z])(?![\w'\u2019])")

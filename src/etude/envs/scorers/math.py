@@ -17,12 +17,14 @@ _LONGEST = 2000
 """Characters of a result that are compared."""
 _DEEPEST = 8
 """Lists within lists that are compared item by item."""
-_EMPTY_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{\s*\}")
+_EMPTY_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{\s*\}|\sI hope (?:it|this) is correct\.?\Z")
 _EMPHASIS = re.compile(r"\*\*(?!\d)|(?<![\w)])\*\*|`|(?<![\w}])__|__(?!\w)|\A\*(?=[^*]+\*\Z)|\*\Z")
+_IS = r"(?:\b(?:is|are|equals|ist|lautet|est|es|\u00e8|\u00e9)\b|(?<!\u4e0d)[\u662f\u4e3a\u70ba\u306f\uc740])"
 _SAYS = re.compile(
-    r"(?i:.*\b(?:answer|result)\b(?:[^\d=$\\]{0,100}\b(?:is|are|equals)\b)?"
-    r"|[^\d=$\\]{0,300}\b(?:is|are|equals|gives|get|obtain|so|thus|hence|therefore)\b,?)"
-    r"(?i:\s(?:then|thus|hence|therefore|simply))?\s*:?\s*(.+?)\.?\s*"
+    r"(?i:.*(?:\b(?:answer|result|antwort|ergebnis|r[e\u00e9]ponse|respuesta|risposta|resposta|\u043e\u0442\u0432\u0435\u0442)\b"
+    rf"|\u7b54\u6848|\u7b54\u3048|\uc815\ub2f5)(?:[^=$\\]{{0,100}}{_IS})?"
+    r"|(?:[^=$\\]|\$[^$\n]{1,80}\$){0,300}\b(?:is|are|equals|gives|get|obtain|so|thus|hence|therefore)\b,?)"
+    r"(?i:\s(?:then|thus|hence|therefore|simply))?\s*[:\uff1a]?\s*(.+?)[.\u3002]?\s*"
 )
 _IS_THE_ANSWER = re.compile(
     r"(?i)(\S.{0,100}?),? is (?:the|my|our) (?:final |correct )?(?:answer|result|solution)\.?"
@@ -57,7 +59,7 @@ _SIGNS = tuple(
 )
 """Units that are signs, which stand before or behind a number, or within a list."""
 _SIGN_OF = {"dollar": "$", "euro": "\u20ac"}
-_WORDS = re.compile(r"\\(?:text|math|operatorname|mbox|boldsymbol|bm)[a-z]*\s?\{([^{}]*)\}")
+_WORDS = re.compile(r"\\(?:text|math(?!bb)|operatorname|mbox|boldsymbol|bm)[a-z]*\s?\{([^{}]*)\}")
 _TIMES = (
     r"(?<=[\w)}]) ?(?:\*|\\cdot(?![A-Za-z])|\\times(?![A-Za-z])) ?(?!\\frac|[eE] ?[-+\d]|[xX] ?\d)"
     r"(?=[A-Za-z](?![A-Za-z\d])|sqrt|[(\\])"
@@ -70,6 +72,12 @@ _FORMS = tuple(
         (r">=|\u2265|\\geq?(?:slant)?(?![A-Za-z])", r"\\ge "),
         (r"\\begin\{bmatrix\}", r"\\begin{pmatrix}"),
         (r"\\end\{bmatrix\}", r"\\end{pmatrix}"),
+        (r"\A\\therefore(?![A-Za-z])", ""),
+        (r"\\(?:mathbb|Bbb) ?(?:\{([A-Z])\}|([A-Z]))", r"\\mathbb{\1\2}"),
+        ("\u211d", r"\\mathbb{R}"),
+        (r"\\(?:smallsetminus|backslash)(?![A-Za-z])", r"\\setminus "),
+        (r"\\[dt]binom(?![A-Za-z])", r"\\binom"),
+        (r"\{(\w+) ?\\choose ?(\w+)\}", r"\\binom{\1}{\2}"),
         (r"!=|\u2260|\\neq?(?![A-Za-z])", r"\\ne "),
         (r"\\lt(?![A-Za-z])", "<"),
         (r"\\gt(?![A-Za-z])", ">"),
@@ -93,22 +101,23 @@ _FORMS = tuple(
         (r"\\\}", "\u2984"),
         ("\u2983\u2984", r"\\emptyset"),
         (r"\\frac\{-([^{}+-]*)\}", r"-\\frac{\1}"),
-        (r"(?<![\w)}/])(\d+)/(\d+)(?![\w({/.])", r"\\frac{\1}{\2}"),
+        (r"(?:(?<![\w)}/^])|(?<=matrix\}))(\d+)/(\d+|[A-Za-z]|\\pi)(?![\w({/.^!])", r"\\frac{\1}{\2}"),
         # (2/3) pi is 2 pi/3
-        (r"\\frac\{(\d+)\}(\{\d+\})(\\pi|\\sqrt\{\w+\}|[A-Za-z])(?![A-Za-z^_(])", r"\\frac{\1\3}\2"),
+        (r"\\frac\{(\d+)\}(\{\d+\})(\\pi|\\sqrt\{\w+\}|[A-Za-z](?:\^\{\w+\})?)(?![A-Za-z^_(])", r"\\frac{\1\3}\2"),
         (r"\\frac\{1(?=[A-Za-z\\])", r"\\frac{"),
-        (r"(\\(?:sin|cos|tan|ln|log|exp))\(([A-Za-z]|\d+|\\[a-z]+)\)(?![\w(\\])", r"\1\2"),
+        (r"(\\(?:sin|cos|tan|ln|log|exp)(?:_\{\w+\})?)[({]([A-Za-z]|\d+|\\[a-z]+)[)}](?![\w(\\^])", r"\1\2"),
     )
 )
 _NAMED = re.compile(
-    r"(?P<name>\\?[A-Za-z]+(?:_\{\w+\})?(?:\([A-Za-z]\))?|\([A-Za-z](?:;[A-Za-z])+\))(?:=|\\in(?![a-z]))(?P<value>.+)"
+    r"(?P<name>\\?[A-Za-z]+(?:_\{\w+\})?(?:\(\w+\))?|\([A-Za-z](?:;[A-Za-z])+\))(?:=|\\in(?![a-z]))(?P<value>.+)"
 )
 _WORKED_OUT = re.compile(
     r"(?:[\d.+*/(){}^! -]|\\(?:times|cdot|div|frac|sqrt|binom|pi)(?![A-Za-z]))*"
     r"(?:=|\\approx(?![A-Za-z])|[\u2248~])(?P<value>[^=]+)"
 )
 _SLASH = re.compile(
-    r"(-?)((?:\d+)?(?:\\[A-Za-z]+(?:\{\w+\})?|[A-Za-z])?|\([^()]+\))/(\d+|\\[A-Za-z]+|[A-Za-z]|\([^()]+\))"
+    r"(-?)((?:\d+)?(?:\\[A-Za-z]+(?:\{\w+\})?|[A-Za-z])?(?:\^\{\w+\})?|\([^()]+\))"
+    r"/(\d+|(?:\\[A-Za-z]+|[A-Za-z])(?:\^\{\w+\})?|\([^()]+\))"
 )
 _FORMULA = re.compile(r"[\\\d=+*/^<>-]")
 _GREEK = {
@@ -170,7 +179,7 @@ def same_result(one: str, other: str, rel_tol: float = 0.0) -> bool:
 
 def _measured(result: str) -> tuple[str, frozenset[str]]:
     """A result without what only changes how it looks, and its units: signs, and what stands behind it in words."""
-    text = plain(_DELIMITERS.sub("", result[:_LONGEST]).strip()).lstrip(" =\n").rstrip(" =.\n")
+    text = plain(_DELIMITERS.sub("", result[:_LONGEST]).strip()).lstrip(" =\u2234\n").rstrip(" =.\n")
     text = words[1] if (words := _WORDS.fullmatch(text)) else text
     signs = frozenset(sign for sign, pattern in _SIGNS if pattern.search(text))
     for _, pattern in _SIGNS:

@@ -24,8 +24,10 @@ _SIGNS = str.maketrans(
         "\u22c5": r"\cdot ",
         "\u00b7": r"\cdot ",
         "\u2019": "'",
+        **dict(zip("\u066a\u066b\u066c", "%.,", strict=True)),  # Arabic
     }
 )
+_OTHER_DIGIT = re.compile(r"[^\D0-9]")
 _VULGAR = re.compile(r"(?P<whole>(?<=\d) ?)?(?P<part>[\u00bc-\u00be\u2150-\u215e])")
 _SUPERSCRIPT = re.compile(r"(?<=[\w)\]}])[\u2070\u00b9\u00b2\u00b3\u2074-\u207b]+")
 _SUBSCRIPT = re.compile(r"(?<=\w)[\u2080-\u2089]+")
@@ -41,12 +43,14 @@ _FORMS = tuple(
         (r"\{([, ])\}", r"\1"),
         (r"\{([^{}]{1,200})\\over(?![A-Za-z])([^{}]{1,200})\}", r"\\frac{\1}{\2}"),
         (r"[^\S\n]{2,}", " "),
+        (r"\bRs\.(?=\d)", "Rs "),
         # bold, and what is left of it: a power
         (r"(?<![\d)])(?<!\b[A-Za-z])\*\*|\*\*(?!\(?-?\d)", ""),
         (r"\*\*", "^"),
         (r"(?<!\w)__?(?=\S)|(?<=\w)__?(?![\w{(])", ""),
         # a sign apart from its number
-        (rf"(?i)(?<![\w-])(?:minus|negative)[^\S\n]{{1,3}}{_AHEAD}", "-"),
+        (rf"(?i)(?<![\w-])(?:minus|negative|\u043c\u0438\u043d\u0443\u0441)[^\S\n]{{1,3}}{_AHEAD}", "-"),
+        (rf"(?<!\u6b63)[\u8d1f\u8ca0](?=\d)|(?:\u30de\u30a4\u30ca\u30b9|\ub9c8\uc774\ub108\uc2a4)[ ]?{_AHEAD}", "-"),
         (rf"([=:(\[{{$\u2248][^\S\n]?|\b(?:is|are|equals)[^\S\n])-[^\S\n]{{1,3}}{_AHEAD}", r"\1-"),
         (r"\A(\s*)-\s{1,3}(?=[^\s\d]?[.\d\\][^A-Za-z\n]{0,40}\s*\Z)", r"\1-"),  # else it begins an item of a list
     )
@@ -104,6 +108,7 @@ def plain(text: str) -> str:
     text = _VULGAR.sub(lambda found: ("" if found["whole"] is None else " ") + normalize("NFKC", found["part"]), text)
     text = _SUBSCRIPT.sub(lambda found: f"_{{{normalize('NFKC', found[0])}}}", text)
     text = _SUPERSCRIPT.sub(lambda found: f"^{{{normalize('NFKC', found[0])}}}", one_form(text)).translate(_SIGNS)
+    text = _OTHER_DIGIT.sub(lambda found: str(int(found[0])), text)
     for form, instead in _FORMS:
         text = form.sub(instead, text)
     text = _FRACTION.sub(lambda found: rf"\frac{{{found[1].strip('{}')}}}{{{found[2].strip('{}')}}}", text)

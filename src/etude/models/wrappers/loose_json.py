@@ -12,13 +12,16 @@ _DECODER = json.JSONDecoder(strict=False)
 _FENCE = re.compile(r"^[ \t]*```[ \t]*([a-zA-Z0-9]*)[ \t]*$", re.MULTILINE)
 _OBJECT_START = re.compile(r'\{\s*["}]')
 _BRACE = re.compile(r"[{}]")
+_LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|(?<=[\w"}\]]),(\s*[}\]])', re.DOTALL)
+"""Behind the last item of a list or an object, outside of texts."""
 
 
 def find_object(text: str) -> dict[str, Any]:
     """The JSON object in `text`: the whole of it, the only fenced block, or the only one in surrounding prose.
 
-    Line breaks inside strings are let pass, and what the model thought is left out. Nothing is guessed: two objects,
-    or one that is broken, are errors. Raises ValueError: says what is wrong, in words a model can act on."""
+    Line breaks inside strings and a comma behind a last item are let pass, and what the model thought is left out.
+    Nothing is guessed: two objects, or one that is broken, are errors. Raises ValueError: says what is wrong, in
+    words a model can act on."""
     whole = _decode(text.strip())
     if whole is not None:
         return whole
@@ -73,6 +76,10 @@ def _top_level_objects(text: str) -> list[dict[str, Any]]:
         except RecursionError:
             raise ValueError("the JSON object in the reply is nested too deeply") from None
         except json.JSONDecodeError as error:
+            mended = text[:at] + _LAST_COMMA.sub(lambda found: found[1] or found[2], text[at:])
+            if mended != text:
+                text = mended
+                continue
             # An object inside a broken one is not what was asked for, so a broken one ends the search.
             problem = f"{error.msg} at character {error.pos}"
             raise ValueError(f"the JSON object in the reply is broken: {problem}") from None
