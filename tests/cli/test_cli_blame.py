@@ -61,7 +61,7 @@ def test_blame_prints_the_skill_line_by_line_and_what_a_line_rests_on(
     monkeypatch.chdir(small_project)
     assert main(["blame"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 5 + len(provenance(Path("runs/demo")).lines)
+    assert len(lines) == 6 + len(provenance(Path("runs/demo")).lines)
     assert lines[3].split() == ["1", "initial", "1", "---"]
     assert main(["blame", str(number)]) == 0
     said = capsys.readouterr().out

@@ -51,7 +51,7 @@ def test_it_finds_a_better_skill_and_measures_it_with_the_initial_one_on_validat
         kept = [one for one in proof["edits"] if one["kept"]]
         assert {one["standing"] for one in kept} <= {"proved", "trusted"}
         assert all(one["needed"] or "together" in one["note"] for one in kept)
-        assert {one["standing"] for one in proof["edits"] if not one["kept"]} <= {"not tested"}
+        assert {one["standing"] for one in proof["edits"] if not one["kept"]} <= {None}
 
 
 def test_failures_are_repeated_with_the_same_skill_except_at_temperature_0(tmp_path) -> None:

@@ -61,7 +61,8 @@ def _table(provenance: Provenance) -> Iterator[str]:
         rows.append((str(number), found.source, *map(str, counts), tokens, line.text))
     yield from text_lines(rows)
     yield "proved: its own contest against the skill without it was won; trusted: it entered on less"
-    yield "solved: cited tasks that did better with all edits of its step; needed: with it alone"
+    yield "not tested: it had no contest of its own; what it came with was accepted as a whole"
+    yield "solved: cited tasks that did better with all edits of its step; needed: in most attempts with it"
 
 
 def _details(provenance: Provenance, number: int) -> Iterator[str]:

@@ -115,7 +115,7 @@ async def judged(jury: Jury, edits: Sequence[Edit], accusers: Sequence[Task], *,
         worse = not await race.won(others, veto, -1)
         told = f"{told}; {race.told}"
     what = "an edit breaks" if len(edits) == 1 else f"{len(edits)} edits break"
-    return Harm(worse, tuple(race.attempts), f"{what} tasks: {told}")
+    return Harm(worse, tuple(race.attempts), f"{what} tasks: {told}" if worse else told)
 
 
 def _others(jury: Jury, edits: Sequence[Edit], own: Container[str]) -> list[tuple[Task, ...]]:

@@ -341,12 +341,12 @@ class _Proving:
 
     def _evidence(self, number: int) -> EditEvidence:
         edit, seen = self.given.edits[number], self.baseline.outcomes(number)
-        standing: Standing = "proved" if number in self.alone else "trusted" if number in self.kept else "not tested"
+        standing: Standing = "proved" if number in self.alone else "trusted"
         cited = [one.task.id for one in self.given.failures if one.id in edit.cites]
         return EditEvidence(
             edit=edit,
             kept=number in self.kept,
-            standing=standing,
+            standing=standing if number in self.kept else None,
             fixes=tuple(task for task in cited if task in self.flipped),
             needed=tuple(task for task, one in seen.items() if one.with_it.passed > one.with_it.failed),
             passed=sum(one.with_it.passed for one in seen.values()),

@@ -20,7 +20,7 @@ class LineEvidence(Record):
     solved: int
     """Cited tasks that did better with them."""
     needed: int
-    """Tasks that did better with one of them alone."""
+    """Tasks that did better in most attempts with one of them."""
     standing: Standing
     """`proved` where each of them is; else the least."""
     attempts: int
