@@ -140,7 +140,7 @@ class _Race:
     @property
     def told(self) -> str:
         """For people."""
-        return f"{len(self.gains)} attempts score {sum(self.gains):+g} without"
+        return f"{len(self.gains)} pairs of attempts score {sum(self.gains):+g} without"
 
     async def won(self, tasks: Sequence[Sequence[Task]], bar: Bar, sign: int = 1, *, but_own: bool = False) -> bool:
         """Whether tasks, each for some targets, do better without the edits, or, for -1, with them; false as soon as
