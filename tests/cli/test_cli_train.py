@@ -118,6 +118,6 @@ def test_a_stop_before_the_run_began_is_an_error_object(fresh_project: Path, cap
 def test_without_an_accepted_candidate_the_report_says_so(fresh_project: Path, capsys: Captured) -> None:
     assert main(["train", CONFIG, "--optimizer.model", "simulated:optimizer-useless", *QUICK]) == 0
     out = capsys.readouterr().out
-    assert "no candidate scored higher: the best skill is the initial one" in out
+    assert "nothing was shown to be better: the best skill is the initial one" in out
     assert "selected" not in out
     assert "test gain" not in out

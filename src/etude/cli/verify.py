@@ -25,6 +25,7 @@ def _lines(result: Verification, skill: str, run: str) -> Iterator[str]:
     for problem in result.problems:
         place = "" if problem.line is None else f"line {problem.line}: "
         yield f"{place}{problem.what}" + (f": {problem.text}" if problem.text else "")
-    about = f"{counted(result.lines, 'line')}, {counted(result.changes, 'change')}"
+    known = [f"{count} {standing}" for standing, count in result.standings.items()]
+    about = ", ".join([counted(result.lines, "line"), *known, counted(result.changes, "change")])
     verdict = "agree" if result.agrees else "do not agree"
     yield f"skill {skill} and run {run} {verdict} ({about}; no call was made)"

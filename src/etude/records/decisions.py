@@ -110,8 +110,7 @@ class EditEvidence(Record):
 
     edit: Edit
     kept: bool
-    standing: Standing | None = None
-    """None where it does not stay."""
+    standing: Standing | None = None  # of an edit that does not stay
     fixes: tuple[str, ...] = ()
     """Tasks it cites that failed before and do better with all edits together."""
     needed: tuple[str, ...] = ()
@@ -141,7 +140,7 @@ class EditEvidence(Record):
         """Why it stays or is left out."""
         what = "; ".join(part for part in (self.counts, self.note) if part)
         if stays:
-            return f"{self.standing}: {what}" if what else self.standing
+            return ": ".join(filter(None, (self.standing, what)))
         if what:
             return f"not shown to help: {what}"
         if self.copied and set(self.fixes) <= set(self.copied):

@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import Field
 
 from etude.readable import counted, duration, money, short
-from etude.records import MEANS, Metric, Record, Role, Usage, brief
+from etude.records import MEANS, Metric, Record, Role, Standing, Usage, brief
 from etude.records.answer import Answer, Claim, Interval, Remark, ScoreRow, ShipVerdict, about
 from etude.records.comparison import (
     Compared,
@@ -174,8 +174,7 @@ class Summary(Record):
     """Where validation does not show that the skill of the search is better than the initial one, its file, relative
     to the folder; the initial one is the best skill then."""
     withheld_why: str = Field(default="", exclude_if=lambda why: not why)
-    """Why it is not handed out: that validation does not show it, or which of several targets seems to do worse with
-    it, and the scores."""
+    """That validation does not show it, or which of several targets seems to lose, and the scores."""
     judge: str = Field(default="", exclude_if=lambda told: not told)
     """How far a person agreed with the judge that gave these scores, where somebody has labelled its answers."""
     steps: int
@@ -183,6 +182,8 @@ class Summary(Record):
     rejected: int
     skipped: int
     """Steps and slow updates without a candidate worth evaluating."""
+    new_lines: dict[Standing, int] = Field(default_factory=dict[Standing, int], exclude_if=lambda lines: not lines)
+    """New lines of the best skill, counted by their `standing`."""
     missed_edits: int
     repaired_cites: int = 0
     """Citations of attempts that named them in another way than by their id."""
@@ -262,7 +263,7 @@ class Summary(Record):
     def _lines(self) -> Iterator[Remark]:
         """What has to be known with the scores."""
         if self.initial.val is not None and not self.same:
-            yield Remark(name="note", text="best was chosen by its validation score, which tends to be too high")
+            yield Remark(name="note", text="validation chose best, so its score there tends to be too high")
         if self.these is not None and not self.same:
             yield Remark(name="these tasks", text=f"{self.these.verdict}: {self.these.why}")
             if self.claim == "these tasks":
@@ -295,7 +296,7 @@ class Summary(Record):
             text = f"etude compare {self.name}:initial {self.name}:{step}   (attempts both on the test tasks)"
             yield Remark(name="to settle", text=text)
         elif self.same and self.best.val is not None:
-            yield Remark(name="", text="no candidate scored higher: the best skill is the initial one")
+            yield Remark(name="", text="nothing was shown to be better: the best skill is the initial one")
         if self.judge:
             yield Remark(name="judge", text=self.judge)
         for doubt in self.doubts:
@@ -308,6 +309,9 @@ class Summary(Record):
         cost = self.cost
         decided = f"{self.accepted} accepted, {self.rejected} rejected, {self.skipped} skipped"
         yield Remark(name="steps", text=f"{self.steps}; candidates: {decided}")
+        if self.new_lines:
+            text = ", ".join(f"{count} {standing}" for standing, count in self.new_lines.items())
+            yield Remark(name="new lines", text=f"{text} (`etude blame {self.name}`)")
         if self.missed_edits:
             yield Remark(name="edits", text=f"{self.missed_edits} could not be located in the skill")
         if self.repaired_cites or self.uncited:

@@ -73,10 +73,11 @@ class Changes:
             changes=tuple(self._changes),
         )
 
-    def write(self, folder: RunFolder, skill: Skill, *, simulated: bool) -> None:
+    def write(self, folder: RunFolder, skill: Skill, *, simulated: bool) -> Provenance:
         """Write `provenance.json` for the skill that a run has now, or hands out."""
-        identity = digest(folder.journal.identity)[:16]
-        folder.write_json(PROVENANCE, self.of(skill, folder.name, identity, simulated=simulated))
+        made = self.of(skill, folder.name, digest(folder.journal.identity)[:16], simulated=simulated)
+        folder.write_json(PROVENANCE, made)
+        return made
 
     def _origins(self, skill: Skill) -> list[Origin]:
         if skill.hash not in self._known:
