@@ -52,6 +52,18 @@ def find_run(name: str) -> RunView:
     raise DataError(f"there is no run in {str(place)!r}", hint=runs_in(place, place / RUNS, place.parent, RUNS))
 
 
+def trained(run: RunView) -> RunView:
+    """The run. Raises DataError: it trained nothing, and what to read instead."""
+    if run.evaluations_only:
+        pruned = Path(run.path) / "pruned/prune.json"
+        said = f"it pruned a skill: {str(pruned)!r} says why each block went or stays"
+        raise DataError(
+            f"{run.path!r} holds evaluations only, no skill",
+            hint=said if pruned.exists() else "skills are in the folders of runs that were trained",
+        )
+    return run
+
+
 def last_run() -> str:
     """The run in ./runs that changed last. Raises DataError: there is none."""
     names = run_names(RUNS)
@@ -107,11 +119,7 @@ def skill_of(run: RunView, which: str) -> NamedSkill:
             known = "initial, best, the number of a step, or the path of a skill"
             raise SkillError(f"run {run.name!r} has no skill {which!r}", hint=f"give {known}; {last}")
         return NamedSkill(which, load_skill(which))
-    if run.evaluations_only:
-        raise DataError(
-            f"{run.path!r} holds evaluations only, no skill",
-            hint="skills are in the folders of runs that were trained",
-        )
+    trained(run)
     if which == "best":
         text, step = _best(run)
         label = "best" if step is None else f"best (step {step})"
