@@ -117,6 +117,7 @@ def report(
         folder=str(bench.folder.path),
         simulated=simulated,
         dry=bench.dry,
+        is_skill=bench.rollout.env.trains_skills,
         metric=bench.config.gate.metric,
         initial=SkillScores(
             skill="skills/0000.md",

@@ -149,6 +149,7 @@ class Summary(Record):
     """The answers came from the simulated world: scores say nothing about a real model."""
     dry: bool = Field(default=False, exclude_if=lambda dry: not dry)
     """Its models know none of the tasks: scores mean nothing at all, only the plumbing was tried."""
+    is_skill: bool = Field(default=True, exclude_if=lambda is_skill: is_skill)
     metric: Metric
     """What `val` and `test` are means of."""
     initial: SkillScores
@@ -192,7 +193,7 @@ class Summary(Record):
     voids: int
     """Attempts that errored, which the run continued without."""
     noise: Noise | None = None
-    """How often training attempts turned out otherwise with nothing changed. None where none was made again."""
+    """How often training attempts turned out otherwise with nothing changed. None where none was repeated."""
     doubts: tuple[Doubt, ...] = Field(default=(), exclude_if=lambda doubts: not doubts)
     """About tasks, scorer and models: look at these before the scores."""
     stopped: str | None = None
@@ -270,7 +271,7 @@ class Summary(Record):
                 yield Remark(name="like these", text="no verdict on tasks like these: there are too few in the test")
         if self.settle is not None and not self.same:
             note, trials = self.settle.note, self.settle.trials
-            if trials is not None:
+            if trials is not None and self.is_skill:
                 these, _, alike = note.partition("; ")
                 again = f"`etude compare {self.name}:initial {self.name}:best --trials {trials}`"
                 note = f"{these}: {again}; {alike}"
@@ -294,7 +295,8 @@ class Summary(Record):
             yield Remark(name="the other", text=str(Path(self.folder) / self.withheld))
             step = int(Path(self.withheld).stem)
             text = f"etude compare {self.name}:initial {self.name}:{step}   (attempts both on the test tasks)"
-            yield Remark(name="to settle", text=text)
+            if self.is_skill:
+                yield Remark(name="to settle", text=text)
         elif self.same and self.best.val is not None:
             yield Remark(name="", text="nothing was shown to be better: the best skill is the initial one")
         if self.judge:
