@@ -72,7 +72,7 @@ def training(
     told = _TOLD.format(count=len(skills), others=others, longest=longest, most=trained.longest)
     document = Skill(name="descriptions", text=trained.text(published))  # by no name of a skill that it could replace
     room = max(trained.longest, len(document.text))
-    update = {
+    update: dict[str, object] = {
         "skill": config.skill.model_copy(update={"max_tokens": -(-room // CHARACTERS_PER_TOKEN), "files": False}),
         "test": config.test.model_copy(update={"no_skill": False}),  # nobody asks what no description is worth
     }
