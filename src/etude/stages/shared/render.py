@@ -73,7 +73,8 @@ def skill_block(skill: Skill) -> Shared:
 def told_block(models: Sequence[tuple[str, float | None]], instructions: str) -> Shared:
     """The models that attempt the tasks, with their temperatures where these are set, and what they are told."""
     named = [name if at is None else f"{name} at temperature {at:g}" for name, at in models]
-    text = f"# The agent\n\nIts model: {', '.join(named)}."
+    which = "Its model, by the target of an attempt" if len(named) > 1 else "Its model"
+    text = f"# The agent\n\n{which}: {', '.join(named)}."
     if not instructions.strip():
         return Shared(text)
     told = fence("told", cut_middle(instructions.strip(), _TOLD_CHARS))
@@ -108,7 +109,8 @@ def attempt_block(attempt: Attempt, limit: int) -> str:
     mark = _mark("".join(shown.values()))
     inner = "".join(f"<{name} data={mark}>\n{text}\n</{name} data={mark}>\n" for name, text in shown.items())
     numbers = f' hard="{score.hard:g}" soft="{score.soft:g}"' if score else ""
-    head = f'<attempt id="{attempt.id}" outcome="{attempt.outcome}"{numbers} data={mark}>'
+    target = f' target="{attempt.task.target}"' if attempt.task.target else ""
+    head = f'<attempt id="{attempt.id}"{target} outcome="{attempt.outcome}"{numbers} data={mark}>'
     return f"{head}\n{inner}</attempt data={mark}>"
 
 
