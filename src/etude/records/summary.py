@@ -265,6 +265,8 @@ class Summary(Record):
         """What has to be known with the scores."""
         if self.initial.val is not None and not self.same:
             yield Remark(name="note", text="validation chose best, so its score there tends to be too high")
+        elif self.best.val is None and self.best.test is None and not self.same:
+            yield Remark(name="note", text="nothing shows yet that best is better than the initial skill")
         if self.these is not None and not self.same:
             yield Remark(name="these tasks", text=f"{self.these.verdict}: {self.these.why}")
             if self.claim == "these tasks":
