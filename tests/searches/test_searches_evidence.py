@@ -149,7 +149,9 @@ def test_edits_that_would_make_the_skill_too_long_are_left_out(tmp_path) -> None
     long = {"content": "- " + "Check every word of it again. " * 60}
     run(tmp_path, given={"optimizer": reader(long)}, skill={"max_tokens": 300}, train={"epochs": 1})
     (row,) = steps(tmp_path, "selected")[0]["left_out"]
-    assert row["why"] == "the skill would be longer than skill.max_tokens = 300"
+    assert (
+        row["why"] == steps(tmp_path, "gate")[0]["reason"] == "the skill would be longer than skill.max_tokens = 300"
+    )
 
 
 def test_fresh_attempts_are_made_anew_in_each_epoch(tmp_path) -> None:
