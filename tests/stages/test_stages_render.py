@@ -25,6 +25,7 @@ from etude.records import (
     user,
 )
 from etude.records.tasks import for_each_target
+from etude.stages.shared.jury import BREAKS
 from etude.stages.shared.render import attempt_block, fence, ledger_block, skill_block, told_block
 
 
@@ -162,6 +163,21 @@ def test_accepted_edits_that_stand_in_the_skill_share_a_line_with_the_tasks_they
     ]
     assert len(rows(ledger_block(ledger, 5))) == 5
     assert ledger_block(ledger, 0, skill=Skill(text="- Sort.")) == ""
+
+
+def test_an_edit_that_was_taken_back_is_told_as_such_whatever_kinds_its_tasks_are_of() -> None:
+    undo = Edit(op="delete", target="- Guess.", reason=BREAKS)
+    ledger = [
+        entry(1, append("- Guess."), types=("sums",), needed=("t1",)),
+        entry(2, undo, types=()),
+        *(entry(3 + number, append(f"- {number}."), fate="dropped", accepted=None) for number in range(3)),
+    ]
+    first, second = rows(ledger_block(ledger, 2, {"sums"}, Skill(text="# Rules\n")))
+    assert (first["content"], first["outcome"]) == (
+        "- Guess.",
+        "accepted, and later taken back, since it broke tasks",
+    )
+    assert second["content"] == "- 2."
 
 
 def test_what_the_agent_is_told_stands_below_its_models_and_in_a_fence() -> None:
