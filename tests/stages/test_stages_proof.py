@@ -32,7 +32,7 @@ async def proved(
     spread: float = 0.0,
     witnesses: Mapping[int, Sequence[Task]] = MappingProxyType({}),
     copied: Mapping[int, Collection[str]] = MappingProxyType({}),
-    repeats: bool = True,
+    repeats: Collection[str] | bool = True,
     doubt: float = 0.0,
     best: float | None = None,
 ) -> tuple[ProofOutcome, list[tuple[str, str, int]]]:
@@ -44,6 +44,10 @@ async def proved(
         return TransientError("no answer") if value is None else str(value)
 
     agent = ToldAgent(attempting)
+
+    def again(task: Task) -> bool:
+        return repeats if isinstance(repeats, bool) else task.id in repeats
+
     rollout = make_rollout(agent, env=None, max_void=0.5)
     rollout.env._judge = lambda task, trajectory: Score(hard=float(trajectory.answer), soft=float(trajectory.answer))
 
@@ -55,9 +59,7 @@ async def proved(
         for one in failures
         if one.score is not None
     }
-    given = ProofInput(
-        skill, edits, failures, known, Measure(GATE, noise, spread), witnesses, copied, lambda task: repeats, doubt
-    )
+    given = ProofInput(skill, edits, failures, known, Measure(GATE, noise, spread), witnesses, copied, again, doubt)
     outcome = await prove(rollout, given, step=1)
     return outcome, [(task, "".join(filter(str.isupper, text)), trial) for task, text, trial in agent.attempts]
 
@@ -164,6 +166,15 @@ async def test_an_edit_that_holds_an_answer_stays_for_tasks_with_another_answer_
     proof, kept, _ = await run(edits, needs(x="A", y="B"), failed("x", "y"), copied={0: {"x"}, 1: {"x"}})
     assert kept == "B"
     assert [(one.kept, one.copied) for one in proof.edits] == [(False, ("x",)), (True, ("x",))]
+
+
+async def test_what_only_tasks_can_show_that_tell_nothing_new_is_trusted_beside_others_that_do() -> None:
+    """As where one of several targets has temperature 0."""
+    edits = [append("A", "a-x"), append("B", "a-y")]
+    proof, kept, tried = await run(edits, needs(x="A", y="B"), failed("x", "y"), noise=PassSpread(), repeats={"x"})
+    assert kept == "AB"
+    assert [one.standing for one in proof.edits] == ["proved", "trusted"]
+    assert len([task for task, *_ in tried if task == "y"]) == len({each[:2] for each in tried if each[0] == "y"})
 
 
 async def test_an_edit_that_is_kept_already_explains_what_a_later_one_cites() -> None:

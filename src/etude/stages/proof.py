@@ -78,8 +78,6 @@ class _Proving:
         self.tasks = {attempt.task.id: attempt.task for attempt in self.given.failures}
         self.baseline = Baseline(self.given)
         self.kept, self.explained, self.with_it = self.baseline.kept, self.baseline.explained, self.baseline.with_it
-        bar = ADDITION if any(map(self.given.repeats, self.tasks.values())) else TRUST
-        self.addition = bar._replace(won=bar.won + self.given.doubt)
         self.made = Counter[int]()
         """Attempts in the contest of each edit."""
         self.flipped: list[str] = []
@@ -236,7 +234,12 @@ class _Proving:
         old, new = edit.target.strip().rstrip("."), edit.content.strip()
         # What keeps the old text and says more is an addition, whatever it is called.
         adds = edit.op in ("append", "insert_after") or old in new or new.count("\n") > old.count("\n")
-        return self.addition if adds else TRUST
+        return self._addition(self._cited(number)) if adds else TRUST
+
+    def _addition(self, tasks: Sequence[str]) -> Bar:
+        """What an addition has to reach with these tasks."""
+        bar = ADDITION if any(map(self._again, tasks)) else TRUST
+        return bar._replace(won=bar.won + self.given.doubt)
 
     def _account(self, number: int) -> float:
         return account(self.baseline.outcomes(number).values(), self.given.measure.noise)
@@ -276,7 +279,7 @@ class _Proving:
             found = account(
                 [PairedOutcomes(s, self.baseline.without[t]) for t, s in seen.items()], self.given.measure.noise
             )
-            if found >= self.addition.won:
+            if found >= self._addition(tasks).won:
                 for number in group:
                     self.with_it[number] = dict(seen)
                 self.baseline.keep(group)
