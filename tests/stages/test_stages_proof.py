@@ -234,6 +234,22 @@ async def test_where_a_repeat_tells_nothing_new_no_trial_is_repeated() -> None:
     assert len({(task, letters) for task, letters, _ in attempts}) == len(attempts)
 
 
+async def test_where_a_repeat_tells_nothing_new_what_chose_the_tasks_proves_nothing() -> None:
+    """Of twelve tasks that pass now and then with anything, those that pass with the only edit speak for it."""
+
+    def lucky(task: str, taught: set[str], trial: int) -> float:
+        return float(task in "abc" and "A" in taught)
+
+    edits = [append("A", *(f"a-{name}" for name in "abcdefghijkl"))]
+    (row,) = (await run(edits, lucky, failed(*"abcdefghijkl"), noise=PassSpread(), repeats=False))[0].edits
+    assert (row.passed, row.failed, row.standing) == (3, 0, "trusted")
+    beside = [*edits, append("B", "a-k", "a-l")]
+    proof, *_ = await run(beside, lucky, failed(*"abcdefghijkl"), noise=PassSpread(), repeats=False)
+    assert [(one.passed, one.standing) for one in proof.edits] == [(3, "proved"), (0, None)]
+    (row,) = (await run(edits, lucky, failed(*"abcdefghijkl"), noise=PassSpread()))[0].edits
+    assert row.standing == "proved"
+
+
 # --- citations that are wrong or missing --------------------
 
 CROSSED = needs(u="A", v="A", w="A", x="B", y="B", z="B")

@@ -203,9 +203,11 @@ class _Proving:
             alone = self._rests_on(number)
             if alone and self._again(alone):
                 return False
+            # What passed with all edits chose the tasks, and where repeats tell nothing it is not attempted anew.
+            anew = len(self.kept) + 1 < len(self.given.edits) or all(map(self._again, self.with_it[number]))
             if not await self._loses(number):
                 self.baseline.keep([number])
-                if score >= ADDITION.won and not alone:
+                if score >= ADDITION.won and anew and not alone:
                     self.alone.add(number)
             return True
         hopeless = self._hopeless(number)

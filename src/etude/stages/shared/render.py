@@ -74,8 +74,8 @@ def skill_block(skill: Skill) -> Shared:
 def told_block(models: Sequence[tuple[str, float | None]], instructions: str) -> Shared:
     """The models that attempt the tasks, with their temperatures where these are set, and what they are told."""
     named = [name if at is None else f"{name} at temperature {at:g}" for name, at in models]
-    which = "Its model, by the target of an attempt" if len(named) > 1 else "Its model"
-    text = f"# The agent\n\n{which}: {', '.join(named)}."
+    which = ", by the target of an attempt" if len(named) > 1 else ""
+    text = f"# The agent\n\nIts model{which}: {', '.join(named)}."
     if not instructions.strip():
         return Shared(text)
     told = fence("told", cut_middle(instructions.strip(), _TOLD_CHARS))
