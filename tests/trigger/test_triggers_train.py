@@ -157,6 +157,7 @@ def test_the_command_says_what_it_may_take_and_where_the_description_is(
         ["export", "trigger-bake", "--force"],
         ["export", "trigger-bake:best"],
         ["prune", "trigger-bake:0"],
+        ["verify", "skills/bake", "trigger-bake"],
     ):
         assert main(words) == 2
         assert "skills with them are in runs/trigger-bake/described/bake" in capsys.readouterr().err

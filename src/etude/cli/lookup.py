@@ -101,13 +101,18 @@ def find_skill(text: str) -> NamedSkill:
 
 def trained_skill(run: RunView, which: str) -> NamedSkill:
     """As `skill_of`, to be used as a skill. Raises SkillError, too: the run trained descriptions, which are none."""
+    return skill_of(of_skill(run), which)
+
+
+def of_skill(run: RunView) -> RunView:
+    """The run. Raises DataError: it trained nothing; SkillError: it trained descriptions."""
     if described := skills_in(Path(run.path) / DESCRIBED):
         places = some([str(place) for place in described], _SHOWN)
         raise SkillError(
             f"run {run.name!r} trained descriptions, no skill",
             hint=f"skills with them are in {places}; `etude trigger` measures them",
         )
-    return skill_of(run, which)
+    return trained(run)
 
 
 def skill_of(run: RunView, which: str) -> NamedSkill:
