@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from etude.events import AttemptFinished, Event, RunFinished
 from etude.protocols import Sink
-from etude.records import Evaluation, TrainState
+from etude.records import Evaluation, Standing, TrainState
 from etude.records.summary import Comparison, Cost, Doubt, Interval, Noise, NoSkill, SkillScores, Summary
 from etude.records.tasks import CURES, Ended
 from etude.stages.evaluation import FRESH, score_of
+from etude.store.projections.skills import standings
 from etude.store.provenance import Changes
 from etude.store.views import SUMMARY
 from etude.workbench import Workbench
@@ -108,13 +109,15 @@ def report(
     if ship is not None:
         bench.folder.write_json("ship.json", ship)
     simulated = bench.simulated or any(each is not None and each.simulated for each in (ship, none))
-    if measured.changes is not None:
-        measured.changes.write(bench.folder, state.best, simulated=simulated)
+    changes, lines = measured.changes, dict[Standing, int]()
+    if changes is not None:
+        lines = standings(changes.write(bench.folder, state.best, simulated=simulated))
     summary = Summary(
         name=bench.config.run.name,
         folder=str(bench.folder.path),
         simulated=simulated,
         dry=bench.dry,
+        is_skill=bench.rollout.env.trains_skills,
         metric=bench.config.gate.metric,
         initial=SkillScores(
             skill="skills/0000.md",
@@ -144,6 +147,7 @@ def report(
         steps=state.step,
         accepted=state.accepted,
         rejected=state.rejected,
+        new_lines=lines,
         skipped=state.skipped,
         missed_edits=state.missed_edits,
         repaired_cites=state.repaired_cites,

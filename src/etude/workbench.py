@@ -164,8 +164,12 @@ class Workbench:
     def told(self) -> str:
         """What an optimizer is told of the agent: its models, and what they are told besides skill and task."""
         sections = self.config.models
+        called = {f"targets.{number}": f"{one.called!r} is " for number, one in enumerate(self.config.targets)}
         models = [
-            ("a person" if model.answered_by_hand else model.name, sections[place].temperature)
+            (
+                called.get(place, "") + ("a person" if model.answered_by_hand else model.name),
+                sections[place].temperature,
+            )
             for place, model in self.models.items()
             if role_of(place) == "target"
         ]

@@ -61,7 +61,7 @@ def test_blame_prints_the_skill_line_by_line_and_what_a_line_rests_on(
     monkeypatch.chdir(small_project)
     assert main(["blame"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 5 + len(provenance(Path("runs/demo")).lines)
+    assert len(lines) == 6 + len(provenance(Path("runs/demo")).lines)
     assert lines[3].split() == ["1", "initial", "1", "---"]
     assert main(["blame", str(number)]) == 0
     said = capsys.readouterr().out
@@ -82,12 +82,29 @@ def test_an_exported_skill_carries_its_provenance_and_agrees_with_its_run(small_
     assert main(["export", str(RUN), "--to", "out", "--name", "sums", "--description", "For sums."]) == 0
 
 
+def test_show_and_verify_say_how_well_the_new_lines_are_known_to_help(small_project: Path, capsys: Captured) -> None:
+    found = provenance()
+    count: dict[str, int] = {}
+    for line in found.lines:
+        for number in line.edits if line.text.strip() and line.change is not None else ():
+            standing = found.changes[line.change or 0].edits[number].standing
+            count[standing] = count.get(standing, 0) + 1
+    assert count["proved"] > 1
+    assert json.loads((RUN / "summary.json").read_text())["new_lines"] == count
+    told = ", ".join(f"{count[each]} {each}" for each in ("proved", "trusted", "not tested") if each in count)
+    assert main(["show", str(RUN)]) == 0
+    assert f"new lines   {told} (`etude blame demo`)\n" in capsys.readouterr().out
+    assert verify() == 0
+    assert f" lines, {told}, " in capsys.readouterr().out
+
+
 def test_a_run_of_the_published_loop_has_a_reason_for_every_line_too(paper_project: Path, capsys: Captured) -> None:
     found = provenance()
     origins = {change.origin for change in found.changes}
     assert origins >= {"step"}
     edits = [edit for change in found.changes for edit in change.edits]
     assert all(edit.failures and edit.facts and edit.attempts for edit in edits)
+    assert {edit.standing for edit in edits} == {"not tested"}
     assert verify() == 0
 
 

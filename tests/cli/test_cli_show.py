@@ -100,11 +100,34 @@ def test_a_folder_with_evaluations_only_is_said_to_be_one_and_has_no_skills(
     assert main(["show", "demo/runs/scores", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["evaluations_only"], shown["resumable"], shown["resume"]) == (True, False, None)
-    for asked in (["diff", "demo/runs/scores"], ["export", "demo/runs/scores"], ["export", "demo/runs/scores:1"]):
+    for words in (
+        "diff {}",
+        "export {}",
+        "export {}:1",
+        "blame {}",
+        "blame {} 1",
+        "verify demo/skills/everyday-tasks {}",
+    ):
+        asked = words.format("demo/runs/scores").split()
         assert main(asked) == 2
         assert capsys.readouterr().err == (
             "error: 'demo/runs/scores' holds evaluations only, no skill\n"
             "hint: skills are in the folders of runs that were trained\n"
+        )
+
+
+def test_of_a_folder_in_which_a_skill_was_pruned_it_is_said_what_to_read(
+    demo_project: Path, capsys: Captured
+) -> None:
+    assert main(["prune", "demo/skills/everyday-tasks", "demo/etude.yaml", "--name", "short"]) == 0
+    capsys.readouterr()
+    assert main(["show", "demo/runs/short"]) == 0
+    assert re.search("demo/runs/short/pruned +what `etude prune` found", capsys.readouterr().out)
+    for words in ("blame {}", "verify {}/pruned/everyday-tasks {}", "diff {}"):
+        assert main(words.replace("{}", "demo/runs/short").split()) == 2
+        assert capsys.readouterr().err == (
+            "error: 'demo/runs/short' holds evaluations only, no skill\n"
+            "hint: it pruned a skill: 'demo/runs/short/pruned/prune.json' says why each block went or stays\n"
         )
 
 

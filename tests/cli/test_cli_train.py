@@ -94,6 +94,18 @@ def test_a_budget_stops_with_what_there_is_and_the_command_to_go_on(fresh_projec
     assert stopped["best"]["test"] is None
 
 
+def test_a_search_that_was_stopped_hands_out_what_nothing_has_shown_to_be_better(
+    fresh_project: Path, capsys: Captured
+) -> None:
+    assert main(["train", CONFIG, "--limits.calls", "250", "--env.limit={train: 40}"]) == 3
+    out = capsys.readouterr().out
+    assert (
+        "no skill has been scored yet\nnote        nothing shows yet that best is better than the initial skill\n"
+        in out
+    )
+    assert "best skill" in out
+
+
 def test_time_that_is_up_needs_no_larger_limit(fresh_project: Path, capsys: Captured) -> None:
     assert main(["train", CONFIG, "--limits.minutes", "1e-9", *QUICK]) == 3
     assert capsys.readouterr().err.splitlines()[-1].startswith("resume: etude train ")
@@ -118,6 +130,6 @@ def test_a_stop_before_the_run_began_is_an_error_object(fresh_project: Path, cap
 def test_without_an_accepted_candidate_the_report_says_so(fresh_project: Path, capsys: Captured) -> None:
     assert main(["train", CONFIG, "--optimizer.model", "simulated:optimizer-useless", *QUICK]) == 0
     out = capsys.readouterr().out
-    assert "no candidate scored higher: the best skill is the initial one" in out
+    assert "nothing was shown to be better: the best skill is the initial one" in out
     assert "selected" not in out
     assert "test gain" not in out

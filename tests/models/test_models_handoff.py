@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import sys
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
 import pytest
@@ -107,6 +109,24 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path):
     (error,) = ask(a_model(tmp_path / "file"), QUESTION)
     assert isinstance(error, RejectedRole)
     assert error.message.startswith(f"'{tmp_path}/file' cannot be used: ")
+
+
+def test_runs_at_the_same_time_do_not_ask_in_one_folder(tmp_path):
+    """Each would take what the other asks for leftovers."""
+    code = (
+        "import sys; from filelock import FileLock; lock = FileLock(sys.argv[1]); lock.acquire(); print(flush=True); "
+    )
+    with Popen([sys.executable, "-c", f"{code}input()", tmp_path / ".lock"], stdin=PIPE, stdout=PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        (error,) = ask(a_model(tmp_path), QUESTION)
+        assert isinstance(error, RejectedRole)
+        assert error.message == f"'{tmp_path}' cannot be used: another run asks there now"
+        assert not (tmp_path / "questions").exists()
+        other.communicate(b"\n")
+    for _ in range(2):
+        (asked,) = ask(a_model(tmp_path), QUESTION)
+        assert isinstance(asked, HandoffStop)
 
 
 def test_settings_that_would_do_nothing_are_refused():

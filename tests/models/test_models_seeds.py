@@ -1,4 +1,4 @@
-"""Every attempt has a seed of its own, and at temperature 0 no seed makes a further trial tell anything."""
+"""Every attempt has a seed of its own. At temperature 0 and with a handoff, no seed makes a further trial tell."""
 
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from rows import few
 
 TASKS = make_tasks("sorting", 34, seed=1)
 SPLITS = {"train": TASKS[:2], "val": TASKS[2:4], "test": TASKS[4:]}
+COLD = "at temperature 0"
 TARGETS = [{"model": "simulated:target", "name": name, "temperature": heat} for name, heat in (("a", 0), ("b", 1))]
 
 
@@ -72,21 +73,31 @@ async def test_luck_that_comes_from_the_seed_alone_is_not_that_of_all_tasks(
 
 
 @pytest.mark.parametrize(
-    ("settings", "silent", "whose"),
+    ("settings", "silent", "where"),
     [
-        ({"target": {"model": "openai:m", "temperature": 0}}, {""}, ""),
-        ({"target": {"model": "openai:m", "temperature": 0, "send_seed": False}}, {""}, ""),
-        ({"target": {"model": "openai:m", "api": "responses", "temperature": 0}}, {""}, ""),
-        ({"target": {"model": "anthropic:m", "temperature": 0}}, {""}, ""),
+        ({"target": {"model": "openai:m", "temperature": 0}}, {""}, f"{COLD} a further trial"),
+        ({"target": {"model": "openai:m", "temperature": 0, "send_seed": False}}, {""}, f"{COLD} a further trial"),
+        ({"target": {"model": "openai:m", "api": "responses", "temperature": 0}}, {""}, f"{COLD} a further trial"),
+        ({"target": {"model": "anthropic:m", "temperature": 0}}, {""}, f"{COLD} a further trial"),
         ({"target": {"model": "openai:m", "temperature": 1}}, set(), ""),
         ({"target": {"model": "openai:m", "send_seed": False}}, set(), ""),
-        ({"targets": TARGETS}, {"a"}, " of 'a'"),
-        ({"targets": TARGETS[::-1]}, {"a"}, " of 'a'"),
-        ({"targets": [target | {"temperature": 0} for target in TARGETS]}, {"a", "b"}, " of 'a', 'b'"),
+        ({"target": {"model": "handoff:questions"}}, {""}, "with a handoff a further trial"),
+        ({"targets": TARGETS}, {"a"}, f"{COLD} a further trial of 'a'"),
+        ({"targets": TARGETS[::-1]}, {"a"}, f"{COLD} a further trial of 'a'"),
+        (
+            {"targets": [TARGETS[0], {"model": "handoff:questions", "name": "b"}]},
+            {"a", "b"},
+            f"{COLD} and with a handoff a further trial of 'a', 'b'",
+        ),
+        (
+            {"targets": [target | {"temperature": 0} for target in TARGETS]},
+            {"a", "b"},
+            f"{COLD} a further trial of 'a', 'b'",
+        ),
     ],
 )
 async def test_a_run_warns_where_a_further_trial_tells_nothing_new(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], silent: set[str], whose: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], silent: set[str], where: str
 ) -> None:
     for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
@@ -97,9 +108,9 @@ async def test_a_run_warns_where_a_further_trial_tells_nothing_new(
     env = ListEnvironment(TASKS[:4], TASKS[4:8], TASKS[8:], scorer="exact")
     async with open_workbench(config, {"env": env, "sinks": [Told(said)]}) as bench:
         assert {task.target for task in bench.tasks["train"] if not another_trial_tells(config, task)} == silent
-    warning = f"at temperature 0 a further trial{whose} tells nothing new about any task, with or without a seed: "
-    told = [event.text for event in said if isinstance(event, Notice) and "temperature" in event.text]
-    assert told == [warning + "test.trials = 2"] * bool(silent)
+    told = [event.text for event in said if isinstance(event, Notice) and "a further trial" in event.text]
+    warning = f"{where} tells nothing new about any task, with or without a seed: test.trials = 2"
+    assert told == [warning] * bool(silent)
 
 
 class Told(Sink):

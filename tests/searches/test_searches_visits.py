@@ -229,7 +229,7 @@ def test_an_example_of_three_lines_that_breaks_tasks_enters_and_is_taken_back_as
     (_, entered), (origin, reason) = harmful(tmp_path, epochs=1, mends=3, breaks=20, rule=EXAMPLE)
     assert entered.startswith("kept 1 of 1 edits; ")
     assert origin == "tidy"
-    assert reason.startswith("an edit breaks tasks: 8 attempts score +8 without; ")
+    assert reason.startswith("an edit breaks tasks: 8 pairs of attempts score +8 without; ")
     skills = [path.read_text() for path in sorted((tmp_path / "run/run/skills").iterdir())]
     assert {skill for skill in skills if "- " in skill} == {f"Answer.\n\n{EXAMPLE}\n"}
     assert skills[-1] == skills[0]

@@ -213,7 +213,7 @@ def _line(driver: Any, run: Run, line: Any) -> None:
         proven = run.provenance["changes"][line["change"]]["edits"][at]
         cites = " ".join(proven["failures"].values()) or "no attempt"
         assert f"cites {cites} standing {proven['standing']}" in aside
-        words = {"solved with all edits of the step": "solved", "solved with it alone": "needed"}
+        words = {"solved with all edits of the step": "solved", "solved in most attempts with it": "needed"}
         told = " ".join(f"{word} {', '.join(proven[part]) or '–'}" for word, part in words.items())
         assert f"{told} attempts behind it {proven['attempts']}" in aside
 

@@ -32,7 +32,7 @@ async def proved(
     spread: float = 0.0,
     witnesses: Mapping[int, Sequence[Task]] = MappingProxyType({}),
     copied: Mapping[int, Collection[str]] = MappingProxyType({}),
-    repeats: bool = True,
+    repeats: Collection[str] | bool = True,
     doubt: float = 0.0,
     best: float | None = None,
 ) -> tuple[ProofOutcome, list[tuple[str, str, int]]]:
@@ -44,6 +44,10 @@ async def proved(
         return TransientError("no answer") if value is None else str(value)
 
     agent = ToldAgent(attempting)
+
+    def again(task: Task) -> bool:
+        return repeats if isinstance(repeats, bool) else task.id in repeats
+
     rollout = make_rollout(agent, env=None, max_void=0.5)
     rollout.env._judge = lambda task, trajectory: Score(hard=float(trajectory.answer), soft=float(trajectory.answer))
 
@@ -55,9 +59,7 @@ async def proved(
         for one in failures
         if one.score is not None
     }
-    given = ProofInput(
-        skill, edits, failures, known, Measure(GATE, noise, spread), witnesses, copied, lambda task: repeats, doubt
-    )
+    given = ProofInput(skill, edits, failures, known, Measure(GATE, noise, spread), witnesses, copied, again, doubt)
     outcome = await prove(rollout, given, step=1)
     return outcome, [(task, "".join(filter(str.isupper, text)), trial) for task, text, trial in agent.attempts]
 
@@ -166,6 +168,15 @@ async def test_an_edit_that_holds_an_answer_stays_for_tasks_with_another_answer_
     assert [(one.kept, one.copied) for one in proof.edits] == [(False, ("x",)), (True, ("x",))]
 
 
+async def test_what_only_tasks_can_show_that_tell_nothing_new_is_trusted_beside_others_that_do() -> None:
+    """As where one of several targets has temperature 0."""
+    edits = [append("A", "a-x"), append("B", "a-y")]
+    proof, kept, tried = await run(edits, needs(x="A", y="B"), failed("x", "y"), noise=PassSpread(), repeats={"x"})
+    assert kept == "AB"
+    assert [one.standing for one in proof.edits] == ["proved", "trusted"]
+    assert len([task for task, *_ in tried if task == "y"]) == len({each[:2] for each in tried if each[0] == "y"})
+
+
 async def test_an_edit_that_is_kept_already_explains_what_a_later_one_cites() -> None:
     """Both say the same and cite different tasks: the second is attempted without itself first."""
     edits = [append("A", "a-w", "a-x"), append("B", "a-x", "a-y")]
@@ -195,7 +206,7 @@ async def test_what_replaces_a_line_is_trusted_on_less_than_what_adds_to_it(op, 
 
     edit = Edit(op=op, target="a line", content=content, cites=("a-x",))
     (row,) = (await run([edit], solves, failed("x"), noise=some_noise))[0].edits
-    assert (row.kept, row.standing) == ((True, "trusted") if stays else (False, "not tested"))
+    assert (row.kept, row.standing) == ((True, "trusted") if stays else (False, None))
 
 
 @pytest.mark.parametrize(("lost", "stays"), [(1, True), (2, True), (3, False)])
@@ -221,6 +232,22 @@ async def test_where_a_repeat_tells_nothing_new_no_trial_is_repeated() -> None:
     edits = [append("A", "a-x"), append("B", "a-y")]
     _, _, attempts = await run(edits, needs(x="A", y="B"), failed("x", "y"), repeats=False)
     assert len({(task, letters) for task, letters, _ in attempts}) == len(attempts)
+
+
+async def test_where_a_repeat_tells_nothing_new_what_chose_the_tasks_proves_nothing() -> None:
+    """Of twelve tasks that pass now and then with anything, those that pass with the only edit speak for it."""
+
+    def lucky(task: str, taught: set[str], trial: int) -> float:
+        return float(task in "abc" and "A" in taught)
+
+    edits = [append("A", *(f"a-{name}" for name in "abcdefghijkl"))]
+    (row,) = (await run(edits, lucky, failed(*"abcdefghijkl"), noise=PassSpread(), repeats=False))[0].edits
+    assert (row.passed, row.failed, row.standing) == (3, 0, "trusted")
+    beside = [*edits, append("B", "a-k", "a-l")]
+    proof, *_ = await run(beside, lucky, failed(*"abcdefghijkl"), noise=PassSpread(), repeats=False)
+    assert [(one.passed, one.standing) for one in proof.edits] == [(3, "proved"), (0, None)]
+    (row,) = (await run(edits, lucky, failed(*"abcdefghijkl"), noise=PassSpread()))[0].edits
+    assert row.standing == "proved"
 
 
 # --- citations that are wrong or missing --------------------

@@ -24,6 +24,8 @@ from etude.records import (
     assistant,
     user,
 )
+from etude.records.tasks import for_each_target
+from etude.stages.shared.jury import BREAKS
 from etude.stages.shared.render import attempt_block, fence, ledger_block, skill_block, told_block
 
 
@@ -163,11 +165,26 @@ def test_accepted_edits_that_stand_in_the_skill_share_a_line_with_the_tasks_they
     assert ledger_block(ledger, 0, skill=Skill(text="- Sort.")) == ""
 
 
+def test_an_edit_that_was_taken_back_is_told_as_such_whatever_kinds_its_tasks_are_of() -> None:
+    undo = Edit(op="delete", target="- Guess.", reason=BREAKS)
+    ledger = [
+        entry(1, append("- Guess."), types=("sums",), needed=("t1",)),
+        entry(2, undo, types=()),
+        *(entry(3 + number, append(f"- {number}."), fate="dropped", accepted=None) for number in range(3)),
+    ]
+    first, second = rows(ledger_block(ledger, 2, {"sums"}, Skill(text="# Rules\n")))
+    assert (first["content"], first["outcome"]) == (
+        "- Guess.",
+        "accepted, and later taken back, since it broke tasks",
+    )
+    assert second["content"] == "- 2."
+
+
 def test_what_the_agent_is_told_stands_below_its_models_and_in_a_fence() -> None:
-    block = told_block([("openai:small", 0.0), ("openai:large", None)], "Be brief.")
+    block = told_block([("'a' is openai:small", 0.0), ("'b' is openai:large", None)], "Be brief.")
     assert block.startswith(
-        "# The agent\n\nIts model: openai:small at temperature 0, openai:large. "
-        "Besides skill and task it is told:\n\n<told data="
+        "# The agent\n\nIts model, by the target of an attempt: 'a' is openai:small at temperature 0, "
+        "'b' is openai:large. Besides skill and task it is told:\n\n<told data="
     )
     assert "\nBe brief.\n</told data=" in block
     assert told_block([("a person", None)], " ") == "# The agent\n\nIts model: a person."
@@ -179,6 +196,14 @@ def said(answer: str, *messages: Message, hard: float = 0.0, feedback: str = "f"
         update={"trajectory": Trajectory(answer=answer, messages=(user("Question of task-of-a-1"), *messages))}
     )
     return attempt_block(shown, 1000)
+
+
+def test_of_several_targets_an_attempt_names_its_own() -> None:
+    alone = attempt("a-1", 0.0)
+    (one,) = for_each_target([alone.task], ["large"])
+    assert attempt_block(alone, 1000).startswith('<attempt id="a-1" outcome=')
+    shown = attempt_block(alone.model_copy(update={"task": one}), 1000)
+    assert shown.startswith('<attempt id="a-1" target="large" outcome=')
 
 
 def test_a_transcript_that_is_the_answer_is_not_shown_again() -> None:

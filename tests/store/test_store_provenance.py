@@ -1,9 +1,11 @@
 """What changed a skill, and what each line of it rests on."""
 
 from etude.records import AppliedEdit, Attempt, Candidate, Edit, EditEvidence, Proof, Score, Skill, Task, TrainState
-from etude.skill import Document
+from etude.skill import Document, apply_edits
 from etude.store.provenance import Changes, exported
+from rows import rows
 
+UNDO = Edit(op="replace", target="- Guess the units.", content="- Check the units.")
 SKILL = Skill(name="sums", text="# Sums\n\n- Check the units.\n")
 
 
@@ -39,6 +41,27 @@ def test_an_edit_has_the_failures_it_cites_and_the_attempts_that_proved_it() -> 
     assert (edit.failures, edit.solved, edit.needed) == ({failed.id: "one"}, ("one",), ("one",))
     assert (edit.attempts, edit.facts) == (2, {"reply one0": "0", "reply one1": "0"})
     assert change.facts == {"reply o": "1"}
+
+
+@rows(("standing", "undone"), [("proved", [UNDO]), ("trusted", [UNDO, Edit(op="delete", target="- Two.\n")])])
+def test_what_takes_an_edit_back_rests_on_its_race(standing: str, undone: list[Edit]) -> None:
+    """Also the line that stands again where one was replaced. Several together have won theirs together."""
+    bad = SKILL.with_text("# Sums\n\n- Guess the units.\n- Two.\n")
+    after, fates = apply_edits(bad.text, undone)
+    changes = Changes(bad)
+    changes.tried([attempt("one", 1, bad), attempt("two", 0, bad)])
+    changes.decided(
+        "steps/0002",
+        states(bad, bad.with_text(after)),
+        Candidate(skill=bad.with_text(after), origin="tidy", edits=fates),
+        "edits break tasks: 1 attempts score +1 without",
+        {},
+    )
+    found = changes.of(bad.with_text(after), "run", "id", simulated=False)
+    (again,) = [line for line in found.lines if line.text == "- Check the units."]
+    edit = found.changes[0].edits[again.edits[0]]
+    assert (again.origin, edit.standing, edit.tested) == ("tidy", standing, found.changes[0].reason)
+    assert (edit.attempts, edit.facts) == (2, {"reply one1": "0", "reply two0": "0"})
 
 
 def test_guidance_answers_the_compared_tasks_that_failed() -> None:

@@ -15,6 +15,8 @@ from etude.measure.triggers.environment import LEXICAL, Request
 from etude.measure.triggers.judge import SkillsAtHand
 from etude.measure.triggers.train import split, trained_descriptions, training, write_skill
 from etude.records import ChatRequest, Skill
+from etude.records.comparison import Settle
+from etude.records.summary import Summary
 from etude.skill import load_skill
 from etude.testing import ScriptedModel
 from etude.trainer import Trainer
@@ -69,6 +71,8 @@ def test_a_description_that_helps_is_found_and_shipped_and_the_rest_of_the_skill
     assert (summary.verdict, summary.no_skill) == ("ship", None)
     assert summary.test_gain is not None
     assert summary.test_gain.mean > 0.5
+    # Words are the same in each trial, so that a repeat confirms nothing.
+    assert summary.noise is None
     # The optimizer is told what the document is, and what the skill itself says.
     asked = "\n".join(message.text for message in model.requests[0].messages)
     assert "the description of each of 1 skills" in asked
@@ -76,6 +80,17 @@ def test_a_description_that_helps_is_found_and_shipped_and_the_rest_of_the_skill
     written = load_skill(write_skill(SKILL, found, tmp_path / "out"))
     assert written.text == SKILL.text.replace("It is about the kitchen.", BETTER)
     assert load_skill(write_skill(SKILL, PUBLISHED, tmp_path / "same")).text == SKILL.text
+
+
+def test_what_would_settle_it_is_no_comparison_of_skills(tmp_path: Path) -> None:
+    """`etude compare` refuses descriptions."""
+    summary, _ = trained(tmp_path, BETTER)
+    note = "on just these tasks: 4 trials would say 'ship', if each task goes on as it did; on tasks like these: more"
+    for found in ({"settle": Settle(tasks=None, trials=4, note=note)}, {"withheld": "skills/0001.md"}):
+        told = {line.name: line.text for line in summary.model_copy(update={"dry": False, **found}).answer.lines}
+        assert told.get("to settle") == (note if "settle" in found else None)
+    read = Summary.model_validate_json((tmp_path / "t/summary.json").read_bytes())
+    assert (read.is_skill, summary.is_skill) == (False, False)
 
 
 def test_a_description_that_mends_one_request_is_decided_on_like_any_other(tmp_path: Path) -> None:
@@ -142,6 +157,7 @@ def test_the_command_says_what_it_may_take_and_where_the_description_is(
         ["export", "trigger-bake", "--force"],
         ["export", "trigger-bake:best"],
         ["prune", "trigger-bake:0"],
+        ["verify", "skills/bake", "trigger-bake"],
     ):
         assert main(words) == 2
         assert "skills with them are in runs/trigger-bake/described/bake" in capsys.readouterr().err

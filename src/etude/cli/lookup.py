@@ -52,6 +52,18 @@ def find_run(name: str) -> RunView:
     raise DataError(f"there is no run in {str(place)!r}", hint=runs_in(place, place / RUNS, place.parent, RUNS))
 
 
+def trained(run: RunView) -> RunView:
+    """The run. Raises DataError: it trained nothing, and what to read instead."""
+    if run.evaluations_only:
+        pruned = Path(run.path) / "pruned/prune.json"
+        said = f"it pruned a skill: {str(pruned)!r} says why each block went or stays"
+        raise DataError(
+            f"{run.path!r} holds evaluations only, no skill",
+            hint=said if pruned.exists() else "skills are in the folders of runs that were trained",
+        )
+    return run
+
+
 def last_run() -> str:
     """The run in ./runs that changed last. Raises DataError: there is none."""
     names = run_names(RUNS)
@@ -89,13 +101,18 @@ def find_skill(text: str) -> NamedSkill:
 
 def trained_skill(run: RunView, which: str) -> NamedSkill:
     """As `skill_of`, to be used as a skill. Raises SkillError, too: the run trained descriptions, which are none."""
+    return skill_of(of_skill(run), which)
+
+
+def of_skill(run: RunView) -> RunView:
+    """The run. Raises DataError: it trained nothing; SkillError: it trained descriptions."""
     if described := skills_in(Path(run.path) / DESCRIBED):
         places = some([str(place) for place in described], _SHOWN)
         raise SkillError(
             f"run {run.name!r} trained descriptions, no skill",
             hint=f"skills with them are in {places}; `etude trigger` measures them",
         )
-    return skill_of(run, which)
+    return trained(run)
 
 
 def skill_of(run: RunView, which: str) -> NamedSkill:
@@ -107,11 +124,7 @@ def skill_of(run: RunView, which: str) -> NamedSkill:
             known = "initial, best, the number of a step, or the path of a skill"
             raise SkillError(f"run {run.name!r} has no skill {which!r}", hint=f"give {known}; {last}")
         return NamedSkill(which, load_skill(which))
-    if run.evaluations_only:
-        raise DataError(
-            f"{run.path!r} holds evaluations only, no skill",
-            hint="skills are in the folders of runs that were trained",
-        )
+    trained(run)
     if which == "best":
         text, step = _best(run)
         label = "best" if step is None else f"best (step {step})"

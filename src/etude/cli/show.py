@@ -34,6 +34,10 @@ _FILES = {
     "epochs": "slow updates and the optimizer's memory",
     "evaluations": "what `etude evaluate` found",
     "comparisons": "what `etude compare` found",
+    "audits": "what `etude audit` found",
+    "pruned": "what `etude prune` found",
+    "rechecks": "what `etude recheck` found",
+    "plans": "what `etude plan --measure` found",
     "events.jsonl": "everything that happened, with times",
     "config.yaml": "the settings",
 }

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from etude.cli.lookup import carried_by, find_run, find_skill, here
+from etude.cli.lookup import carried_by, find_run, find_skill, here, of_skill
 from etude.cli.settings import with_options
 from etude.cli.terminal import output
 from etude.config import load_config
@@ -14,7 +14,7 @@ from etude.readable import counted
 
 def run(args: argparse.Namespace) -> int:
     """Check a skill against the journal of its run and print every line on which they disagree."""
-    view = find_run(args.run)
+    view = of_skill(find_run(args.run))
     config = with_options(lambda flags: load_config(Path(view.path, "config.yaml"), flags=flags), args, here(view))
     result = verify_skill(config, find_skill(args.skill).skill, carried_by(args.skill))
     output.measured(result, _lines(result, args.skill, view.name), as_json=args.json)
@@ -25,6 +25,7 @@ def _lines(result: Verification, skill: str, run: str) -> Iterator[str]:
     for problem in result.problems:
         place = "" if problem.line is None else f"line {problem.line}: "
         yield f"{place}{problem.what}" + (f": {problem.text}" if problem.text else "")
-    about = f"{counted(result.lines, 'line')}, {counted(result.changes, 'change')}"
+    known = [f"{count} {standing}" for standing, count in result.standings.items()]
+    about = ", ".join([counted(result.lines, "line"), *known, counted(result.changes, "change")])
     verdict = "agree" if result.agrees else "do not agree"
     yield f"skill {skill} and run {run} {verdict} ({about}; no call was made)"

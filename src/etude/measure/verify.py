@@ -11,7 +11,7 @@ from typing import NamedTuple, Unpack
 from etude.concurrency import synchronous
 from etude.config import TrainConfig
 from etude.errors import DataError, StopRun
-from etude.records import Record, Skill, digest
+from etude.records import Record, Skill, Standing, digest
 from etude.records.provenance import Provenance, ProvenLine
 from etude.skill import Document
 from etude.skill.export import without_markers
@@ -19,6 +19,7 @@ from etude.skill.folder import PROVENANCE, best_skill, initial_skill
 from etude.skill.lines import lines_of
 from etude.skill.parts import gathered
 from etude.store import SqliteJournal, read_run
+from etude.store.projections.skills import standings
 from etude.store.provenance import exported
 from etude.store.views import JOURNAL, read_view
 from etude.trainer import Trainer
@@ -44,6 +45,8 @@ class Verification(Record):
     lines: int
     changes: int
     """Changes of the skill that were looked at."""
+    standings: dict[Standing, int]
+    """Lines of the run's skill that edits put there, by how they are known to help."""
 
 
 class _Replay(NamedTuple):
@@ -92,6 +95,7 @@ async def averify_skill(
         problems=tuple(problems),
         lines=len(lines_of(trained.text)),
         changes=len(said.changes) if said is not None else 0,
+        standings=standings(said) if said is not None else {},
     )
 
 

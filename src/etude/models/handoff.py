@@ -10,8 +10,8 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from etude.config import ModelSection
-from etude.errors import HandoffStop, RejectedRole
-from etude.files import write_atomically
+from etude.errors import HandoffStop, LockedError, RejectedRole, StopRun
+from etude.files import take_lock, write_atomically
 from etude.models.provider_model import TextModel, refuse_beyond_text, refuse_settings
 from etude.models.wrappers.schema import is_shown
 from etude.records import ChatRequest, Reply, digest
@@ -19,6 +19,8 @@ from etude.records import ChatRequest, Reply, digest
 SETTLED = 0.5
 """Seconds without another question after which a run that waits for answers stops."""
 
+_claimed: dict[Path, object] = {}
+"""Locks on the folders in which this process asks, until it ends: others would take its questions for leftovers."""
 _WHOM = "who answers the questions of a handoff"
 _ATTEMPT = "\n<attempt id="
 """How an attempt begins that is shown to the optimizer."""
@@ -73,6 +75,7 @@ class HandoffModel(TextModel):
         self._asked += 1
         try:
             if (answer := _answer(self._folder, file)) is None:
+                self._claim()
                 self._write(Path("README.md"), _README)
                 self._write(Path("questions", file), _question(request, file))
                 (self._folder / "questions" / file).touch()  # asked now, whenever it was written
@@ -83,6 +86,17 @@ class HandoffModel(TextModel):
         except OSError as error:
             raise _unusable(self._folder, error) from None
         return Reply(text=answer)
+
+    def _claim(self) -> None:
+        """Have the folder for this process."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        place = self._folder.resolve()
+        if place not in _claimed:
+            in_use = LockedError("another run asks there now", hint="")
+            try:
+                _claimed[place] = take_lock(place / ".lock", in_use)
+            except (LockedError, StopRun) as error:
+                raise _unusable(self._folder, error.message) from None
 
     def _write(self, place: Path, text: str) -> None:
         """Write a file that is not there yet, as a whole."""
@@ -163,10 +177,10 @@ def _answer(folder: Path, file: str) -> str | None:
     return answer or None
 
 
-def _unusable(folder: Path, error: OSError) -> RejectedRole:
+def _unusable(folder: Path, error: OSError | str) -> RejectedRole:
     return RejectedRole(
         f"{str(folder)!r} cannot be used: {error}",
-        hint="give a folder that can be written, as in handoff:questions-of-the-night",
+        hint="give a folder that can be written and is for this run alone, as in handoff:questions-2",
     )
 
 

@@ -286,6 +286,8 @@ class Environment(ABC):
         """
         return reference
 
+    trains_skills: ClassVar[bool] = True
+    """What is trained on its tasks is a skill, and can be compared as one."""
     has_tools: ClassVar[bool] = False
     """`tools` gives some: attempts need an agent that calls tools, and depend on the environment."""
 

@@ -102,7 +102,7 @@ class GateResult(Record):
 
 Standing = Literal["proved", "trusted", "not tested"]
 """How a line is known to help. `proved`: the contest of its own edit, against the skill without it, was won.
-`trusted`: it entered on less. `not tested`: nothing was tried."""
+`trusted`: it entered on less. `not tested`: it had no contest, and was accepted as a part of a whole."""
 
 
 class EditEvidence(Record):
@@ -110,11 +110,11 @@ class EditEvidence(Record):
 
     edit: Edit
     kept: bool
-    standing: Standing = "not tested"
+    standing: Standing | None = None  # of an edit that does not stay
     fixes: tuple[str, ...] = ()
     """Tasks it cites that failed before and do better with all edits together."""
     needed: tuple[str, ...] = ()
-    """Tasks that did better with it, and not without it."""
+    """Tasks that did better in most attempts with it."""
     passed: int = 0
     """Attempts with it, at tasks it cites, that did better than the failure."""
     failed: int = 0
@@ -140,7 +140,7 @@ class EditEvidence(Record):
         """Why it stays or is left out."""
         what = "; ".join(part for part in (self.counts, self.note) if part)
         if stays:
-            return f"{self.standing}: {what}" if what else self.standing
+            return ": ".join(filter(None, (self.standing, what)))
         if what:
             return f"not shown to help: {what}"
         if self.copied and set(self.fixes) <= set(self.copied):

@@ -18,7 +18,7 @@ class ProvenEdit(Record):
     solved: tuple[str, ...] = ()
     """Tasks of these that did better with the edits of its step."""
     needed: tuple[str, ...] = ()
-    """Tasks that did better with it, and not without it."""
+    """Tasks that did better in most attempts with it."""
     standing: Standing = "not tested"
     tested: str = ""
     """Attempts for and against it, in words; empty where there was no contest."""

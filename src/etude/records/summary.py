@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import Field
 
 from etude.readable import counted, duration, money, short
-from etude.records import MEANS, Metric, Record, Role, Usage, brief
+from etude.records import MEANS, Metric, Record, Role, Standing, Usage, brief
 from etude.records.answer import Answer, Claim, Interval, Remark, ScoreRow, ShipVerdict, about
 from etude.records.comparison import (
     Compared,
@@ -149,6 +149,7 @@ class Summary(Record):
     """The answers came from the simulated world: scores say nothing about a real model."""
     dry: bool = Field(default=False, exclude_if=lambda dry: not dry)
     """Its models know none of the tasks: scores mean nothing at all, only the plumbing was tried."""
+    is_skill: bool = Field(default=True, exclude_if=lambda is_skill: is_skill)
     metric: Metric
     """What `val` and `test` are means of."""
     initial: SkillScores
@@ -174,8 +175,7 @@ class Summary(Record):
     """Where validation does not show that the skill of the search is better than the initial one, its file, relative
     to the folder; the initial one is the best skill then."""
     withheld_why: str = Field(default="", exclude_if=lambda why: not why)
-    """Why it is not handed out: that validation does not show it, or which of several targets seems to do worse with
-    it, and the scores."""
+    """That validation does not show it, or which of several targets seems to lose, and the scores."""
     judge: str = Field(default="", exclude_if=lambda told: not told)
     """How far a person agreed with the judge that gave these scores, where somebody has labelled its answers."""
     steps: int
@@ -183,6 +183,8 @@ class Summary(Record):
     rejected: int
     skipped: int
     """Steps and slow updates without a candidate worth evaluating."""
+    new_lines: dict[Standing, int] = Field(default_factory=dict[Standing, int], exclude_if=lambda lines: not lines)
+    """New lines of the best skill, counted by their `standing`."""
     missed_edits: int
     repaired_cites: int = 0
     """Citations of attempts that named them in another way than by their id."""
@@ -191,7 +193,7 @@ class Summary(Record):
     voids: int
     """Attempts that errored, which the run continued without."""
     noise: Noise | None = None
-    """How often training attempts turned out otherwise with nothing changed. None where none was made again."""
+    """How often training attempts turned out otherwise with nothing changed. None where none was repeated."""
     doubts: tuple[Doubt, ...] = Field(default=(), exclude_if=lambda doubts: not doubts)
     """About tasks, scorer and models: look at these before the scores."""
     stopped: str | None = None
@@ -262,14 +264,16 @@ class Summary(Record):
     def _lines(self) -> Iterator[Remark]:
         """What has to be known with the scores."""
         if self.initial.val is not None and not self.same:
-            yield Remark(name="note", text="best was chosen by its validation score, which tends to be too high")
+            yield Remark(name="note", text="validation chose best, so its score there tends to be too high")
+        elif self.best.val is None and self.best.test is None and not self.same:
+            yield Remark(name="note", text="nothing shows yet that best is better than the initial skill")
         if self.these is not None and not self.same:
             yield Remark(name="these tasks", text=f"{self.these.verdict}: {self.these.why}")
             if self.claim == "these tasks":
                 yield Remark(name="like these", text="no verdict on tasks like these: there are too few in the test")
         if self.settle is not None and not self.same:
             note, trials = self.settle.note, self.settle.trials
-            if trials is not None:
+            if trials is not None and self.is_skill:
                 these, _, alike = note.partition("; ")
                 again = f"`etude compare {self.name}:initial {self.name}:best --trials {trials}`"
                 note = f"{these}: {again}; {alike}"
@@ -293,9 +297,10 @@ class Summary(Record):
             yield Remark(name="the other", text=str(Path(self.folder) / self.withheld))
             step = int(Path(self.withheld).stem)
             text = f"etude compare {self.name}:initial {self.name}:{step}   (attempts both on the test tasks)"
-            yield Remark(name="to settle", text=text)
+            if self.is_skill:
+                yield Remark(name="to settle", text=text)
         elif self.same and self.best.val is not None:
-            yield Remark(name="", text="no candidate scored higher: the best skill is the initial one")
+            yield Remark(name="", text="nothing was shown to be better: the best skill is the initial one")
         if self.judge:
             yield Remark(name="judge", text=self.judge)
         for doubt in self.doubts:
@@ -308,6 +313,9 @@ class Summary(Record):
         cost = self.cost
         decided = f"{self.accepted} accepted, {self.rejected} rejected, {self.skipped} skipped"
         yield Remark(name="steps", text=f"{self.steps}; candidates: {decided}")
+        if self.new_lines:
+            text = ", ".join(f"{count} {standing}" for standing, count in self.new_lines.items())
+            yield Remark(name="new lines", text=f"{text} (`etude blame {self.name}`)")
         if self.missed_edits:
             yield Remark(name="edits", text=f"{self.missed_edits} could not be located in the skill")
         if self.repaired_cites or self.uncited:

@@ -183,7 +183,7 @@ class EvidenceSearch(Search):
         self.log.write(f"{place}/selected.json", {"edits": edits, "left_out": left_out})
         if not edits:
             silent = "the optimizer gave no usable answer" if is_silent(reflections) else ""
-            return self._skip(_idle(state), place, silent or unusable or "no edit to test")
+            return self._skip(_idle(state), place, silent or (left_out[0].why if left_out else "no edit to test"))
         return await self._prove(state, place, edits, failures)
 
     async def _repeated(self, state: TrainState, failures: Sequence[Attempt]) -> TrainState:

@@ -115,7 +115,7 @@ async def judged(jury: Jury, edits: Sequence[Edit], accusers: Sequence[Task], *,
         worse = not await race.won(others, veto, -1)
         told = f"{told}; {race.told}"
     what = "an edit breaks" if len(edits) == 1 else f"{len(edits)} edits break"
-    return Harm(worse, tuple(race.attempts), f"{what} tasks: {told}")
+    return Harm(worse, tuple(race.attempts), f"{what} tasks: {told}" if worse else told)
 
 
 def _others(jury: Jury, edits: Sequence[Edit], own: Container[str]) -> list[tuple[Task, ...]]:
@@ -140,7 +140,7 @@ class _Race:
     @property
     def told(self) -> str:
         """For people."""
-        return f"{len(self.gains)} attempts score {sum(self.gains):+g} without"
+        return f"{len(self.gains)} pairs of attempts score {sum(self.gains):+g} without"
 
     async def won(self, tasks: Sequence[Sequence[Task]], bar: Bar, sign: int = 1, *, but_own: bool = False) -> bool:
         """Whether tasks, each for some targets, do better without the edits, or, for -1, with them; false as soon as

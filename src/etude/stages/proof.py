@@ -78,8 +78,6 @@ class _Proving:
         self.tasks = {attempt.task.id: attempt.task for attempt in self.given.failures}
         self.baseline = Baseline(self.given)
         self.kept, self.explained, self.with_it = self.baseline.kept, self.baseline.explained, self.baseline.with_it
-        bar = ADDITION if any(map(self.given.repeats, self.tasks.values())) else TRUST
-        self.addition = bar._replace(won=bar.won + self.given.doubt)
         self.made = Counter[int]()
         """Attempts in the contest of each edit."""
         self.flipped: list[str] = []
@@ -205,9 +203,11 @@ class _Proving:
             alone = self._rests_on(number)
             if alone and self._again(alone):
                 return False
+            # What passed with all edits chose the tasks, and where repeats tell nothing it is not attempted anew.
+            anew = len(self.kept) + 1 < len(self.given.edits) or all(map(self._again, self.with_it[number]))
             if not await self._loses(number):
                 self.baseline.keep([number])
-                if score >= ADDITION.won and not alone:
+                if score >= ADDITION.won and anew and not alone:
                     self.alone.add(number)
             return True
         hopeless = self._hopeless(number)
@@ -236,7 +236,12 @@ class _Proving:
         old, new = edit.target.strip().rstrip("."), edit.content.strip()
         # What keeps the old text and says more is an addition, whatever it is called.
         adds = edit.op in ("append", "insert_after") or old in new or new.count("\n") > old.count("\n")
-        return self.addition if adds else TRUST
+        return self._addition(self._cited(number)) if adds else TRUST
+
+    def _addition(self, tasks: Sequence[str]) -> Bar:
+        """What an addition has to reach with these tasks."""
+        bar = ADDITION if any(map(self._again, tasks)) else TRUST
+        return bar._replace(won=bar.won + self.given.doubt)
 
     def _account(self, number: int) -> float:
         return account(self.baseline.outcomes(number).values(), self.given.measure.noise)
@@ -276,7 +281,7 @@ class _Proving:
             found = account(
                 [PairedOutcomes(s, self.baseline.without[t]) for t, s in seen.items()], self.given.measure.noise
             )
-            if found >= self.addition.won:
+            if found >= self._addition(tasks).won:
                 for number in group:
                     self.with_it[number] = dict(seen)
                 self.baseline.keep(group)
@@ -341,12 +346,12 @@ class _Proving:
 
     def _evidence(self, number: int) -> EditEvidence:
         edit, seen = self.given.edits[number], self.baseline.outcomes(number)
-        standing: Standing = "proved" if number in self.alone else "trusted" if number in self.kept else "not tested"
+        standing: Standing = "proved" if number in self.alone else "trusted"
         cited = [one.task.id for one in self.given.failures if one.id in edit.cites]
         return EditEvidence(
             edit=edit,
             kept=number in self.kept,
-            standing=standing,
+            standing=standing if number in self.kept else None,
             fixes=tuple(task for task in cited if task in self.flipped),
             needed=tuple(task for task, one in seen.items() if one.with_it.passed > one.with_it.failed),
             passed=sum(one.with_it.passed for one in seen.values()),

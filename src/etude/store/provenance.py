@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from etude.records import AppliedEdit, Attempt, Candidate, Edit, EditEvidence, Proof, Skill, TrainState
+from etude.records import AppliedEdit, Attempt, Candidate, Edit, EditEvidence, Proof, Skill, Standing, TrainState
 from etude.records.provenance import Change, Provenance, ProvenEdit, ProvenLine
 from etude.records.record import digest
 from etude.skill import token_count
@@ -46,6 +46,12 @@ class Changes:
         known = {attempt.id: attempt for attempt in (*states[0].earlier.values(), *tried)}
         evidence = {one.edit.id: one for one in proof.edits} if proof is not None else {}
         edits = [edit for edit in made.edits if edit.fate in ("applied", "repaired")] or [_guidance(tried)]
+        if made.origin == "tidy":
+            # What takes edits back has won a race; where there are several, they have won it together.
+            won: Standing = "proved" if len(edits) == 1 else "trusted"
+            evidence = {
+                one.edit.id: EditEvidence(edit=one.edit, kept=True, standing=won, note=reason) for one in edits
+            }
         proven = tuple(_proven(edit.edit, known, tried, evidence.get(edit.edit.id)) for edit in edits)
         before = self._origins(old)
         origins = blame(before, (old.text, new.text), edits, len(self._changes))
@@ -67,10 +73,11 @@ class Changes:
             changes=tuple(self._changes),
         )
 
-    def write(self, folder: RunFolder, skill: Skill, *, simulated: bool) -> None:
+    def write(self, folder: RunFolder, skill: Skill, *, simulated: bool) -> Provenance:
         """Write `provenance.json` for the skill that a run has now, or hands out."""
-        identity = digest(folder.journal.identity)[:16]
-        folder.write_json(PROVENANCE, self.of(skill, folder.name, identity, simulated=simulated))
+        made = self.of(skill, folder.name, digest(folder.journal.identity)[:16], simulated=simulated)
+        folder.write_json(PROVENANCE, made)
+        return made
 
     def _origins(self, skill: Skill) -> list[Origin]:
         if skill.hash not in self._known:
@@ -104,14 +111,14 @@ def _proven(
     cited = [known[name] for name in edit.cites if name in known]
     solved, needed = (evidence.fixes, evidence.needed) if evidence is not None else ((), ())
     tasks = {attempt.task.id for attempt in cited} | {*solved, *needed}
-    rests_on = {attempt.id: attempt for attempt in (*cited, *tried) if attempt.task.id in tasks}
+    rests_on = {one.id: one for one in (*cited, *tried) if one.task.id in tasks or not edit.cites}
     facts = {name: value for attempt in rests_on.values() for name, value in attempt.facts.items()}
     return ProvenEdit(
         edit=edit,
         failures={attempt.id: attempt.task.id for attempt in cited},
         solved=solved,
         needed=needed,
-        standing="not tested" if evidence is None else evidence.standing,
+        standing=(None if evidence is None else evidence.standing) or "not tested",
         tested="" if evidence is None else "; ".join(part for part in (evidence.counts, evidence.note) if part),
         attempts=len(rests_on),
         facts=dict(sorted(facts.items())),

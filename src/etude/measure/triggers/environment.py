@@ -75,6 +75,7 @@ class TriggerEnvironment(Environment):
     """
 
     name = "triggers"
+    trains_skills = False
 
     def __init__(self, requests: Mapping[Split, Sequence[Request]], shelf: SkillsAtHand, agent: AgentSection) -> None:
         self._requests = requests

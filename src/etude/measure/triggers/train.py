@@ -9,7 +9,7 @@ from etude.config.sections import AgentSection
 from etude.envs.splits import split_by_ratio
 from etude.errors import DataError, SkillError
 from etude.measure.triggers.catalogue import LONGEST, described, one_line
-from etude.measure.triggers.environment import Request, TriggerEnvironment
+from etude.measure.triggers.environment import LEXICAL, Request, TriggerEnvironment
 from etude.measure.triggers.judge import SkillsAtHand
 from etude.readable import counted
 from etude.records import Skill, Split
@@ -72,10 +72,12 @@ def training(
     told = _TOLD.format(count=len(skills), others=others, longest=longest, most=trained.longest)
     document = Skill(name="descriptions", text=trained.text(published))  # by no name of a skill that it could replace
     room = max(trained.longest, len(document.text))
-    update = {
+    update: dict[str, object] = {
         "skill": config.skill.model_copy(update={"max_tokens": -(-room // CHARACTERS_PER_TOKEN), "files": False}),
         "test": config.test.model_copy(update={"no_skill": False}),  # nobody asks what no description is worth
     }
+    if by.name == LEXICAL.name:  # shared words are the same in each trial
+        update["target"] = config.target.model_copy(update={"temperature": 0})
     env = TriggerEnvironment(parts, replace(shelf, trained=trained, told=told, bodies=bodies), by)
     return config.model_copy(update=update), Given(env=env, skill=document)
 

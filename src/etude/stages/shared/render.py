@@ -9,6 +9,7 @@ from etude.records import Attempt, LedgerEntry, Skill
 from etude.records.said import CUT_OFF
 from etude.skill import Document
 from etude.skill.parts import MOST_CHARS
+from etude.stages.shared.jury import BREAKS
 from etude.stages.shared.transcript import ends_with, files_text, only_answers, transcript_text
 
 _LEDGER_CHARS = 600
@@ -73,7 +74,8 @@ def skill_block(skill: Skill) -> Shared:
 def told_block(models: Sequence[tuple[str, float | None]], instructions: str) -> Shared:
     """The models that attempt the tasks, with their temperatures where these are set, and what they are told."""
     named = [name if at is None else f"{name} at temperature {at:g}" for name, at in models]
-    text = f"# The agent\n\nIts model: {', '.join(named)}."
+    which = ", by the target of an attempt" if len(named) > 1 else ""
+    text = f"# The agent\n\nIts model{which}: {', '.join(named)}."
     if not instructions.strip():
         return Shared(text)
     told = fence("told", cut_middle(instructions.strip(), _TOLD_CHARS))
@@ -108,7 +110,8 @@ def attempt_block(attempt: Attempt, limit: int) -> str:
     mark = _mark("".join(shown.values()))
     inner = "".join(f"<{name} data={mark}>\n{text}\n</{name} data={mark}>\n" for name, text in shown.items())
     numbers = f' hard="{score.hard:g}" soft="{score.soft:g}"' if score else ""
-    head = f'<attempt id="{attempt.id}" outcome="{attempt.outcome}"{numbers} data={mark}>'
+    target = f' target="{attempt.task.target}"' if attempt.task.target else ""
+    head = f'<attempt id="{attempt.id}"{target} outcome="{attempt.outcome}"{numbers} data={mark}>'
     return f"{head}\n{inner}</attempt data={mark}>"
 
 
@@ -130,8 +133,11 @@ def ledger_block(
     """At most `limit` edits that were tried, with what came of them; empty when there are none.
 
     Edits that answered tasks of the given types go first, then the latest; shown in the order they were tried. Edits
-    that were accepted and stand in the skill, where that is shown too, have one line together.
+    that were accepted and stand in the skill, where that is shown too, have one line together; one that was taken
+    back has one, not two.
     """
+    taken_back = {entry.edit.target for entry in ledger if entry.accepted and entry.edit.reason == BREAKS}
+    ledger = [entry for entry in ledger if entry.edit.reason != BREAKS]
     standing = [entry for entry in ledger if skill is not None and _stands(entry, skill)]
     ledger = [entry for entry in ledger if entry not in standing]
     order = sorted(range(len(ledger)), key=lambda i: (not set(ledger[i].types) & set(types), -i))
@@ -143,7 +149,7 @@ def ledger_block(
             "target": cut_middle(entry.edit.target, _LEDGER_CHARS),
             "content": cut_middle(entry.edit.content, _LEDGER_CHARS),
             "support": entry.edit.support,
-            "outcome": _outcome(entry),
+            "outcome": _outcome(entry, taken_back),
         }
         for entry in shown
     ]
@@ -173,7 +179,7 @@ def _few(tasks: Sequence[str]) -> str:
     return ", ".join(tasks[:_TASKS]) + (f" and {more} more" if more > 0 else "")
 
 
-def _outcome(entry: LedgerEntry) -> str:
+def _outcome(entry: LedgerEntry, taken_back: Collection[str]) -> str:
     why = entry.why if len(entry.why) <= _WHY_CHARS else f"{entry.why[:_WHY_CHARS]}..."
     if entry.fate == "dropped":  # each that was tested is, unless a task needs it
         return f"dropped: {why}" if why else "dropped"
@@ -185,5 +191,7 @@ def _outcome(entry: LedgerEntry) -> str:
     # How far a rejected candidate fell short depends on when its race ended; what is shown must not.
     if not entry.accepted:
         return "rejected"
+    if entry.edit.content in taken_back:
+        return "accepted, and later taken back, since it broke tasks"
     fixed = f", fixed {_few(entry.needed)}" if entry.needed else ""
     return f"accepted{fixed}" if entry.change is None else f"accepted, validation {entry.change:+.3f}"

@@ -1,5 +1,6 @@
 """The skill of a run, line by line: which edit put each line there. And how it came to be, step by step."""
 
+from collections import Counter
 from pathlib import Path
 
 from etude.errors import DataError
@@ -20,7 +21,7 @@ class LineEvidence(Record):
     solved: int
     """Cited tasks that did better with them."""
     needed: int
-    """Tasks that did better with one of them alone."""
+    """Tasks that did better in most attempts with one of them."""
     standing: Standing
     """`proved` where each of them is; else the least."""
     attempts: int
@@ -121,6 +122,14 @@ def blamed(provenance: Provenance, number: int) -> BlamedLine:
         )
     place = "" if line.change is None else provenance.changes[line.change].place
     return BlamedLine(number=number, line=line, source=_source(line, place), place=place, evidence=evidence)
+
+
+def standings(provenance: Provenance) -> dict[Standing, int]:
+    """How many lines that edits put there, blank ones aside, are known to help in each way."""
+    lines = enumerate(provenance.lines, start=1)
+    found = [blamed(provenance, number).evidence for number, line in lines if line.text.strip()]
+    count = Counter(each.standing for each in found if each is not None)
+    return {each: count[each] for each in _LEAST if count[each]}
 
 
 def _source(line: ProvenLine, place: str) -> str:

@@ -46,7 +46,7 @@ function Blamed({ run, page, line }) {
   const own = lines.filter((each) => each.line.origin === "initial").length;
   const open = (number) => go(to(["runs", run, "skill"], { line: number === line ? null : number }), true);
   return html`
-    <p class="soft">${several(lines.length, "line")}, ${several(provenance.tokens, "token")} with every attempt; ${own} lines of the initial skill. Choose a line to see what it rests on. <span class="minor">Cites: failed attempts that its edit answers. Solved: tasks of these that did better with all edits of its step. Needed: tasks that did better with it alone. Proved: its own contest against the skill without it was won. Trusted: it entered on less.</span></p>
+    <p class="soft">${several(lines.length, "line")}, ${several(provenance.tokens, "token")} with every attempt; ${own} lines of the initial skill. Choose a line to see what it rests on. <span class="minor">Cites: failed attempts that its edit answers. Solved: tasks of these that did better with all edits of its step. Needed: tasks that did better in most attempts with it. Proved: its own contest against the skill without it was won. Trusted: it entered on less. Not tested: it had no contest of its own.</span></p>
     <div class="skill">
       <div class="scroll" tabindex="0" role="region" aria-label="skill, line by line">
         <table class="blame">
@@ -98,7 +98,7 @@ function Edit({ run, proven }) {
       <dd most=${600}>${standing}${tested ? `: ${tested}` : ""}</dd>
       <dt>solved with all edits of the step</dt>
       <dd most=${2000}>${solved.join(", ") || "–"}</dd>
-      <dt>solved with it alone</dt>
+      <dt>solved in most attempts with it</dt>
       <dd most=${2000}>${needed.join(", ") || "–"}</dd>
       <dt>attempts behind it</dt>
       <dd>${proven.attempts}</dd>
