@@ -157,9 +157,8 @@ class EvidenceSearch(Search):
     def _known(self, state: TrainState, task: Task) -> Attempt | None:
         """The attempt at a task that would not be made again."""
         attempt = state.earlier.get(task.id)
-        if attempt is None or attempt.skill_hash != state.current.hash or attempt.trial < self._trial(state):
-            return None
-        return attempt
+        holds = attempt and attempt.skill_hash == state.current.hash and attempt.trial >= self._trial(state)
+        return attempt if holds else None
 
     async def _step(
         self, state: TrainState, attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], seed: int

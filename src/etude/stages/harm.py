@@ -8,7 +8,7 @@ one has to show itself, with it against without it: on the tasks that accuse it,
 import random
 from collections import Counter, defaultdict
 from collections.abc import Container, Mapping, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from math import log
 from statistics import fmean
 from typing import NamedTuple
@@ -21,9 +21,11 @@ from etude.stages.shared.jury import Jury, Removal, Suspect
 from etude.stages.shared.noise import Outcomes, PassSpread
 from etude.stages.shared.rollout import PlannedAttempt
 
-_BROKEN = 0.15
-"""Share of the tasks that a harmful edit breaks. Of tasks that say nothing none speaks for an edit by more than
-log .85, so this need not be known well."""
+_BROKEN = (0.05, 0.15)
+"""Shares of the tasks that a harmful edit may break, of which the one counts that fits better. With .15 alone five of
+20 skills ended with a harmful line, such as one by which a sixth of the tasks pass half as often; so, two."""
+_IN_A_ROW = 4
+"""Times that a task is taken to have passed before, one after the other, at most: agents may change with time."""
 _SUSPECTED = log(9)
 """Log odds from which an edit has to show itself. Where the target follows a rule in .88 of attempts, all of six runs
 with a line that breaks a sixth of the tasks came above it, and three of six others."""
@@ -46,12 +48,10 @@ class Harm(NamedTuple):
 def suspected(jury: Jury) -> Suspect | None:
     """The edit that the history speaks most against, of those where this is clear and tasks can be named."""
     for removal in _by_suspicion(jury):
-        found: list[tuple[int, str]] = []
-        for name, since in _lost(jury, removal.entered).items():
-            if since > 1 or not jury.repeats(jury.tasks[name]):
-                found.append((-since, name))
+        lost = _lost(jury, removal.entered).items()
+        found = sorted((-since, name) for name, since in lost if since > 1 or not jury.repeats(jury.tasks[name]))
         if len(found) >= _LEAST:
-            return Suspect(removal.edit, tuple(jury.tasks[name] for _, name in sorted(found)[:_MOST]))
+            return Suspect(removal.edit, tuple(jury.tasks[name] for _, name in found[:_MOST]))
     return None
 
 
@@ -86,17 +86,18 @@ def _by_suspicion(jury: Jury, bar: float = _SUSPECTED) -> list[Removal]:
 
 def suspicion(entered: int, history: Mapping[str, TaskHistory], noise: PassSpread) -> float:
     """Log odds that what entered in this step breaks tasks: those that passed before do since what a task does that
-    failed twice, against what one does that passed once."""
-    alike = Counter[Outcomes]()
+    failed twice, against what one does that passed as often as it did last."""
+    alike = Counter[tuple[Outcomes, int]]()
     for known in history.values():
         before, since = known.split(entered)
         if any(before) and since:
-            alike[Outcomes(sum(since), len(since) - sum(since))] += 1
-    total = 0.0
-    for outcomes, tasks in alike.items():
-        same, broken = noise.likelihood(outcomes, Outcomes(1, 0)), noise.likelihood(outcomes, Outcomes(0, 2))
-        total += tasks * log(1 - _BROKEN + _BROKEN * broken / same)
-    return total
+            row = max(1, len(list(takewhile(bool, reversed(before)))))
+            alike[Outcomes(sum(since), len(since) - sum(since)), min(row, _IN_A_ROW)] += 1
+    odds = [
+        (noise.likelihood(outcomes, Outcomes(0, 2)) / noise.likelihood(outcomes, Outcomes(row)), tasks)
+        for (outcomes, row), tasks in alike.items()
+    ]
+    return max(sum(tasks * log(1 - share + share * one) for one, tasks in odds) for share in _BROKEN)
 
 
 async def judged(jury: Jury, edits: Sequence[Edit], accusers: Sequence[Task], *, but_own: bool = False) -> Harm:
@@ -120,10 +121,10 @@ async def judged(jury: Jury, edits: Sequence[Edit], accusers: Sequence[Task], *,
 
 def _others(jury: Jury, edits: Sequence[Edit], own: Container[str]) -> list[tuple[Task, ...]]:
     """All other tasks, in random order."""
-    known = jury.state.history
-    scored = [name for name in sorted(known) if known[name].seen or known[name].best_failed is not None]
-    tasks = [jury.tasks[name] for name in scored if name in jury.tasks]
-    left = list(once_each(task for task in tasks if task.own_id not in own))
+    known = sorted(jury.state.history.items())
+    scored = [name for name, each in known if each.seen or each.best_failed is not None]
+    tasks = (jury.tasks[name] for name in scored if name in jury.tasks)
+    left = [each for each in once_each(tasks) if each[0].own_id not in own]
     random.Random(edits[0].id).shuffle(left)
     return left
 
