@@ -116,8 +116,9 @@ class _Parts:
         yield from (_warning(error.message, error.hint) for error in self.missing or ())
         if not Document.parse(self.skill.text).body.strip():
             yield _warning("the skill is empty: training starts from nothing")
-        warmer = f"set {'targets' if config.targets else 'target'}.temperature above 0"
         repeats = useless_repeats(config, self.policy.options.tries)
+        warmer = f"set {'targets' if config.targets else 'target'}.temperature above 0"
+        warmer = warmer if "temperature" in repeats else "leave these settings out"
         yield from (_warning(*told) for told in [(repeats, warmer), *unopened(config, self.skill).items()] if told[0])
 
     def price(self, role: str) -> Price | None:

@@ -78,6 +78,7 @@ async def test_luck_that_comes_from_the_seed_alone_is_not_that_of_all_tasks(
         ({"target": {"model": "openai:m", "temperature": 0, "send_seed": False}}, {""}, ""),
         ({"target": {"model": "openai:m", "api": "responses", "temperature": 0}}, {""}, ""),
         ({"target": {"model": "anthropic:m", "temperature": 0}}, {""}, ""),
+        ({"target": {"model": "handoff:questions"}}, {""}, ""),
         ({"target": {"model": "openai:m", "temperature": 1}}, set(), ""),
         ({"target": {"model": "openai:m", "send_seed": False}}, set(), ""),
         ({"targets": TARGETS}, {"a"}, " of 'a'"),
@@ -97,8 +98,9 @@ async def test_a_run_warns_where_a_further_trial_tells_nothing_new(
     env = ListEnvironment(TASKS[:4], TASKS[4:8], TASKS[8:], scorer="exact")
     async with open_workbench(config, {"env": env, "sinks": [Told(said)]}) as bench:
         assert {task.target for task in bench.tasks["train"] if not another_trial_tells(config, task)} == silent
-    warning = f"at temperature 0 a further trial{whose} tells nothing new about any task, with or without a seed: "
-    told = [event.text for event in said if isinstance(event, Notice) and "temperature" in event.text]
+    how = "by handoff" if config.target.model.startswith("handoff:") else "at temperature 0"
+    warning = f"{how} a further trial{whose} tells nothing new about any task, with or without a seed: "
+    told = [event.text for event in said if isinstance(event, Notice) and "further" in event.text]
     assert told == [warning + "test.trials = 2"] * bool(silent)
 
 

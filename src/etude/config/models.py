@@ -72,6 +72,11 @@ class ModelSection(Section):
     price: Price | None = None
     """What the model costs; without one the table `prices` counts, and without that money is shown as unknown."""
 
+    @property
+    def one_answer(self) -> str:
+        """Where a question that is asked again gets the same answer: how it is asked. Else empty."""
+        return "by handoff" if self.model.startswith("handoff:") else "at temperature 0" * (self.temperature == 0)
+
     def identity(self) -> dict[str, JsonValue]:
         """Without headers that carry credentials: keys may be renewed."""
         identity = super().identity()

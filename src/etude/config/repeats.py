@@ -6,8 +6,8 @@ from etude.records import Task
 
 def another_trial_tells(config: TrainConfig, task: Task) -> bool:
     """Whether one more trial of the task under the same skill can come out otherwise: not at temperature 0, where
-    the target that the task is for answers alike, with or without a seed."""
-    return _temperatures(config)[task.target] != 0
+    the target that the task is for answers alike, with or without a seed, and not where a question is a file."""
+    return not one_answer(config)[task.target]
 
 
 def useless_repeats(config: TrainConfig, attempts: int) -> str:
@@ -17,16 +17,14 @@ def useless_repeats(config: TrainConfig, attempts: int) -> str:
     asked = [f"test.trials = {config.test.trials}"] * (config.test.trials > 1)
     asked += ["train.fresh_attempts = true"] * train.fresh_attempts
     asked += [f"search.attempts = {attempts}"] * (attempts > 1)
-    still = [name for name, temperature in _temperatures(config).items() if temperature == 0]
+    still = {name: how for name, how in one_answer(config).items() if how}
     if not asked or not still:
         return ""
     whose = f" of {', '.join(map(repr, still))}" if config.targets else ""
-    return (
-        f"at temperature 0 a further trial{whose} tells nothing new about any task, with or without a seed: "
-        + ", ".join(asked)
-    )
+    how = " and ".join(dict.fromkeys(still.values()))
+    return f"{how} a further trial{whose} tells nothing new about any task, with or without a seed: {', '.join(asked)}"
 
 
-def _temperatures(config: TrainConfig) -> dict[str, float | None]:
-    """By the names of several targets; one has no name."""
-    return {one.called: one.temperature for one in config.targets} or {"": config.target.temperature}
+def one_answer(config: TrainConfig) -> dict[str, str]:
+    """Where a target gives the same answer again, how it is asked, by the names of several targets; one has none."""
+    return {one.called: one.one_answer for one in config.targets} or {"": config.target.one_answer}
