@@ -32,7 +32,9 @@ def run(args: argparse.Namespace) -> int:
     if args.skills is not None:
         return _of_skills(args, config)
     coming = upcoming(config)
-    plan = watch(lambda given: aplan(coming, measure=args.measure, **given), args.command)
+    # Warnings stand below the plan. They are said beforehand, too, where something is attempted first.
+    said = {} if args.measure else {"sinks": []}
+    plan = watch(lambda given: aplan(coming, measure=args.measure, **{**given, **said}), args.command)
     if args.json:
         output.json_result(plan)
         return 0
