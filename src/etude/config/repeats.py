@@ -22,7 +22,9 @@ def useless_repeats(config: TrainConfig, attempts: int) -> str:
         return ""
     whose = f" of {', '.join(map(repr, still))}" if config.targets else ""
     how = " and ".join(dict.fromkeys(still.values()))
-    return f"{how} a further trial{whose} tells nothing new about any task, with or without a seed: {', '.join(asked)}"
+    return (
+        f"{how} a further trial{whose} tells nothing new about any task, with or without a seed: {', '.join(asked)}"
+    )
 
 
 def one_answer(config: TrainConfig) -> dict[str, str]:

@@ -51,6 +51,14 @@ def test_without_a_terminal_the_error_says_which_option_answers(here: Path, caps
     assert init("mails.csv", "--gold", "team", capsys=capsys)["scorer"] == "exact"
 
 
+def test_the_column_with_most_to_read_is_the_example_of_what_is_asked(here: Path, capsys: Captured) -> None:
+    rows = [
+        {"no.": n, "ok": "yn"[n % 2], "told us": f"My printer number {n} is broken.", "by": f"A{n}"} for n in range(9)
+    ]
+    write("calls.csv", rows)
+    assert "as in `--input 'told us'`" in refused(capsys, "calls.csv")
+
+
 def test_whether_options_count_from_0_or_1_is_asked_where_the_data_do_not_tell(here: Path, capsys: Captured) -> None:
     write("numbers.json", numbered(0))
     assert "nothing tells whether the first one is 0 or 1\nhint: say it with --gold, as in `--gold 'answer[0]'`" in (
