@@ -160,3 +160,22 @@ def test_a_data_file_where_settings_are_expected_is_recognised(here: Path, capsy
     assert capsys.readouterr().err == (
         "error: 't.csv' is a file of tasks, not of settings\nhint: `etude init t.csv` makes some\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("named", "what", "hint"),
+    [
+        ("my-skill", "a folder", "a skill is named with --skill, or with --skill.path to train it"),
+        ("my-skill/SKILL.md", "a skill", "a skill is named with --skill, or with --skill.path to train it"),
+        ("runs/first", "a folder", "did you mean 'runs/first/config.yaml'?"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["train", "evaluate", "plan"])
+def test_a_skill_or_a_folder_where_settings_are_expected_is_recognised(
+    here: Path, capsys: Captured, verb: str, named: str, what: str, hint: str
+) -> None:
+    for name in ("my-skill/SKILL.md", "runs/first/config.yaml"):
+        Path(name).parent.mkdir(parents=True)
+        Path(name).write_text("---\nname: my-skill\n---\n# Mine\n")
+    assert main([verb, named]) == 2
+    assert capsys.readouterr().err == f"error: '{named}' is {what}, not a settings file\nhint: {hint}\n"
