@@ -112,7 +112,7 @@ def _filled(prompt: JsonValue, texts: Mapping[str, str], row: Row) -> str:
 
 
 def _rendered(text: str, texts: Mapping[str, str]) -> str:
-    return re.sub(r"{{\s*(\w+)\s*}}", lambda found: texts.get(found[1], found[0]), text)
+    return re.sub(r"{{\s*([^{}]+?)\s*}}", lambda found: texts.get(found[1], found[0]), text)
 
 
 def _refuse_unknown(asserted: Sequence[tuple[JsonValue, Row]]) -> None:
