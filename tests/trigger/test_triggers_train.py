@@ -78,6 +78,14 @@ def test_a_description_that_helps_is_found_and_shipped_and_the_rest_of_the_skill
     assert load_skill(write_skill(SKILL, PUBLISHED, tmp_path / "same")).text == SKILL.text
 
 
+def test_of_several_descriptions_the_optimizer_is_told_that_all_room_is_taken() -> None:
+    sew = Skill(name="sew", text=SKILL.text.replace(PUBLISHED, SHELF.catalogue["sew"]))
+    for skills in ({"bake": SKILL}, {"bake": SKILL, "sew": sew}):
+        _, given = training(make_config({}), split(REQUESTS, ""), SHELF, LEXICAL, skills)
+        told = given["env"]._shelf.told  # pyright: ignore
+        assert ("put new words in the place of old ones" in told) is (len(skills) > 1)
+
+
 def test_a_description_that_mends_one_request_is_decided_on_like_any_other(tmp_path: Path) -> None:
     """Validation alone does not show it, and the requests to train on are those that validate."""
     some = [Request(id=f"f{n}", text=f"Flour turned {word}", needs=("bake",)) for n, word in enumerate(KINDS)]
