@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -153,6 +154,12 @@ def test_the_command_says_what_it_may_take_and_where_the_description_is(
     ):
         assert main(words) == 2
         assert "skills with them are in runs/trigger-bake/described/bake" in capsys.readouterr().err
+    # So too where no description became another one, and nothing lies in the run.
+    shutil.rmtree("runs/trigger-bake/described")
+    assert main(["export", "trigger-bake", "--force"]) == 2
+    assert "none was changed" in capsys.readouterr().err
+    main(["trigger", "skills/bake", "--lexical", "--list-as", "whole", "--train"])
+    capsys.readouterr()
     assert [path.name for path in Path("runs/trigger-bake/best").iterdir()] == ["descriptions"]
     assert main(["export", str(Path(row["file"]).parent), "--to", "out"]) == 0
     assert load_skill("out/bake").text == SKILL.text

@@ -16,7 +16,7 @@ from etude.skill import load_skill
 from etude.skill.folder import DESCRIBED, PROVENANCE, best_skill, place_of, skills_in
 from etude.skill.parts import as_trained
 from etude.store import RunView, read_run, run_names
-from etude.store.projections.runs import decisions, reached_limit
+from etude.store.projections.runs import decisions, reached_limit, trains_descriptions
 from etude.store.views import JOURNAL, is_run, read_view, runs_in, skill_text
 
 RUNS = Path(RUNS_FOLDER)
@@ -89,11 +89,11 @@ def find_skill(text: str) -> NamedSkill:
 
 def trained_skill(run: RunView, which: str) -> NamedSkill:
     """As `skill_of`, to be used as a skill. Raises SkillError, too: the run trained descriptions, which are none."""
-    if described := skills_in(Path(run.path) / DESCRIBED):
-        places = some([str(place) for place in described], _SHOWN)
+    if trains_descriptions(run):
+        places = some([str(place) for place in skills_in(Path(run.path) / DESCRIBED)], _SHOWN)
         raise SkillError(
             f"run {run.name!r} trained descriptions, no skill",
-            hint=f"skills with them are in {places}; `etude trigger` measures them",
+            hint=f"skills with them are in {places}; `etude trigger` measures them" if places else "none was changed",
         )
     return skill_of(run, which)
 

@@ -217,6 +217,11 @@ class Summary(Record):
         return self.initial.hash == self.best.hash
 
     @property
+    def of_descriptions(self) -> bool:
+        """Descriptions were trained (`etude trigger --train`), which no other verb takes for a skill."""
+        return Path(self.best.skill).parent.name == "descriptions"
+
+    @property
     def answer(self) -> Answer:
         """What the run came to, in words."""
         if self.dry:
@@ -272,7 +277,7 @@ class Summary(Record):
             if trials is not None:
                 these, _, alike = note.partition("; ")
                 again = f"`etude compare {self.name}:initial {self.name}:best --trials {trials}`"
-                note = f"{these}: {again}; {alike}"
+                note = f"{these}; {alike}" if self.of_descriptions else f"{these}: {again}; {alike}"
             yield Remark(name="to settle", text=note)
         if self.no_skill is not None:
             without, gain = self.no_skill.score.mean, self.no_skill.gain
@@ -293,7 +298,8 @@ class Summary(Record):
             yield Remark(name="the other", text=str(Path(self.folder) / self.withheld))
             step = int(Path(self.withheld).stem)
             text = f"etude compare {self.name}:initial {self.name}:{step}   (attempts both on the test tasks)"
-            yield Remark(name="to settle", text=text)
+            if not self.of_descriptions:
+                yield Remark(name="to settle", text=text)
         elif self.same and self.best.val is not None:
             yield Remark(name="", text="no candidate scored higher: the best skill is the initial one")
         if self.judge:
