@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, cast
 
 from pydantic import BeforeValidator, Field
 
@@ -14,8 +14,9 @@ from etude.records import SPLITS, Split, Task
 
 
 def _ratio(value: Any) -> Any:
-    if isinstance(value, str):
-        return re.split("[:,]", value)
+    value = re.split("[:,]", value) if isinstance(value, str) else value
+    if isinstance(value, list) and len(cast(list[Any], value)) != 3:
+        raise ValueError("expected three numbers for train, val and test, as in [2, 1, 7]")
     if isinstance(value, int):
         # YAML 1.1 reads 2:1:7 as a number to base 60.
         raise ValueError("write the ratio as a list, [2, 1, 7], or in quotes, '2:1:7'")
