@@ -284,6 +284,14 @@ def test_blocks(text: str, blocks: list[str]) -> None:
     assert not blocks_of(left)
 
 
+def test_blocks_that_go_together_leave_no_blank_lines_behind() -> None:
+    text = "# H\n\n- a\n\nText.\n\n| b |\n|---|\n\nMore.\n\n## I\n\n- c\n\nEnd.\n"
+    found = blocks_of(text)
+    out = [number for number, block in enumerate(found) if block.text not in ("- a\n", "- c\n")]
+    assert without_blocks(text, found, out) == "# H\n\n- a\n\n## I\n\n- c\n"
+    assert without_blocks(text, found, range(len(found))) == "# H\n\n## I\n"
+
+
 @rows(
     ("text", "left"),
     [
