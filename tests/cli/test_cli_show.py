@@ -100,7 +100,14 @@ def test_a_folder_with_evaluations_only_is_said_to_be_one_and_has_no_skills(
     assert main(["show", "demo/runs/scores", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["evaluations_only"], shown["resumable"], shown["resume"]) == (True, False, None)
-    for asked in (["diff", "demo/runs/scores"], ["export", "demo/runs/scores"], ["export", "demo/runs/scores:1"]):
+    place = "demo/runs/scores"
+    for asked in (
+        ["diff", place],
+        ["blame", place],
+        ["verify", place, place],
+        ["export", place],
+        ["export", f"{place}:1"],
+    ):
         assert main(asked) == 2
         assert capsys.readouterr().err == (
             "error: 'demo/runs/scores' holds evaluations only, no skill\n"

@@ -52,6 +52,16 @@ def find_run(name: str) -> RunView:
     raise DataError(f"there is no run in {str(place)!r}", hint=runs_in(place, place / RUNS, place.parent, RUNS))
 
 
+def need_trained(run: RunView) -> RunView:
+    """The run. Raises DataError: nothing was trained in its folder."""
+    if run.evaluations_only:
+        raise DataError(
+            f"{run.path!r} holds evaluations only, no skill",
+            hint="skills are in the folders of runs that were trained",
+        )
+    return run
+
+
 def last_run() -> str:
     """The run in ./runs that changed last. Raises DataError: there is none."""
     names = run_names(RUNS)
@@ -107,11 +117,7 @@ def skill_of(run: RunView, which: str) -> NamedSkill:
             known = "initial, best, the number of a step, or the path of a skill"
             raise SkillError(f"run {run.name!r} has no skill {which!r}", hint=f"give {known}; {last}")
         return NamedSkill(which, load_skill(which))
-    if run.evaluations_only:
-        raise DataError(
-            f"{run.path!r} holds evaluations only, no skill",
-            hint="skills are in the folders of runs that were trained",
-        )
+    need_trained(run)
     if which == "best":
         text, step = _best(run)
         label = "best" if step is None else f"best (step {step})"
