@@ -248,6 +248,7 @@ async def test_what_a_person_says_of_answers_is_told_with_every_score_of_that_ju
     label(found, tmp_path, 30)
     shown = capsys.readouterr().err
     assert "the judge agrees with a person on 2 of 3 answers (Cohen's kappa 0.50 [" in shown
+    assert shown.count("\nrubric: Is it ok?\n") == 5, "a person judges by what the judge is told"
     assert "graded" not in shown, "the judge's verdict would sway a person"
     told: list[Any] = []
     await world.audit(sinks=[SimpleNamespace(emit=told.append, close=lambda: None)])

@@ -70,13 +70,22 @@ def test_with_five_tasks_the_verdict_is_about_tasks_like_them_and_the_other_clai
     assert found.these.verdict == "ship"
 
 
-def test_at_temperature_0_the_trials_of_a_task_count_as_one(tmp_path: Path) -> None:
-    found, notices = compared(tmp_path, 3, 2, temperature=0)
+@pytest.mark.parametrize(
+    ("target", "cure"),
+    [
+        ({"temperature": 0}, "bring 5 tasks or more, or set a temperature"),
+        ({"model": "handoff:questions"}, "bring 5 tasks or more"),
+    ],
+)
+def test_where_a_question_gets_the_same_answer_again_the_trials_of_a_task_count_as_one(
+    tmp_path: Path, target: dict[str, Any], cure: str
+) -> None:
+    found, notices = compared(tmp_path, 3, 2, **target)
     assert found.these is not None
     assert (found.these.p, found.verdict) == (pytest.approx(1 / 8), "inconclusive")
     (notice,) = notices
     assert notice.level == "warning"
-    assert "or set a temperature" in notice.text
+    assert notice.text.endswith(f"; {cure}")
 
 
 @pytest.mark.parametrize("tasks", [3, FEWEST])
@@ -137,6 +146,8 @@ def test_the_summary_of_a_run_names_both_claims(tmp_path: Path) -> None:
     again = "`etude compare run:initial run:best --trials 2`"
     settle = f"to settle   on just these tasks: 2 trials would say 'ship', if each task goes on as it did: {again}"
     assert settle in lines
+    best = found.best.model_copy(update={"skill": "best/descriptions/SKILL.md"})  # nothing that can be compared
+    assert again not in "\n".join(summary_lines(found.model_copy(update={"best": best})))
     env = ListEnvironment(tasks[:8], tasks[8:14], learnt, scorer="exact")
     config = {"run": {"folder": str(tmp_path), "name": "more"}}
     lines = list(summary_lines(Trainer(config, env=env, skill=skill).train()))

@@ -281,5 +281,5 @@ def did_you_mean(value: str, allowed: Iterable[str]) -> str:
     options = sorted(allowed)
     if not options:
         return "leave it out: nothing else can be set here"
-    near = difflib.get_close_matches(value, options, n=1, cutoff=0.65)
+    near = difflib.get_close_matches(value, options, n=1, cutoff=0.7)
     return f"did you mean {near[0]!r}?" if near else f"allowed: {', '.join(options)}"

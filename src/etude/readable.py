@@ -8,6 +8,9 @@ SIMULATED = "SIMULATED MODELS: these scores say nothing about a real model."
 _ACTS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]|\r(?!\n|\Z)")
 """Control characters but tabs and line ends; those that break lines or turn the direction of text."""
 
+_SPACELESS = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff"
+"""Signs of Thai, Lao, Japanese and Chinese, which write no blanks between words."""
+_WORD = re.compile(f"[{_SPACELESS}]{{1,2}}|[^\\s{_SPACELESS}]+")
 _COLUMN = re.compile(r" {2,}(?=\S)")
 _NARROWEST = 24
 """Room that the last column of a broken line needs."""
@@ -17,6 +20,15 @@ def counted(count: int, what: str) -> str:
     """As in `1 edit`, `3 edits` or `2 analyses`."""
     several = what.removesuffix("is") + "es" if what.endswith("sis") else f"{what}s"
     return f"{count:,} {what if count == 1 else several}"
+
+
+def word_count(text: str) -> int:
+    """How many words a text has; where a language writes no blanks between them, two signs count as one.
+
+    >>> word_count("Wie groß?"), word_count("北京的面积")
+    (2, 3)
+    """
+    return len(_WORD.findall(text))
 
 
 def some(texts: Sequence[str], most: int, between: str = ", ") -> str:

@@ -130,5 +130,9 @@ def test_a_run_made_in_python_says_what_the_command_line_lacks(
     (here / "other.md").write_text("Say it.\n")
     assert said(capsys, "compare first:best other.md") == (
         "error: run 'first' was made in Python, and its tasks with it: the settings of the run do not have that\n"
-        "hint: name a settings file that does, after A and B, or compare there with etude.compare_skills"
+        "hint: name a settings file that does, or do it in Python"
+    )
+    assert said(capsys, "verify other.md first") == (
+        "error: run 'first' was made in Python, and its tasks with it: the settings of the run do not have that\n"
+        "hint: do it in Python"
     )

@@ -104,3 +104,10 @@ def test_warnings_have_hints_and_are_no_failure(fresh_project: Path, capsys: Cap
     warning, hint = capsys.readouterr().out.splitlines()[-2:]
     assert re.fullmatch(r"warning: limits.calls = 20 is below the \d+ that the test of a run takes: .*", warning)
     assert hint == "  hint: raise limits.calls, or plan for less: fewer train.epochs, smaller splits"
+
+
+def test_what_a_run_warns_of_stands_once_below_the_plan(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["plan", CONFIG, "--target.temperature", "0", "--test.trials", "2"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert captured.out.count("tells nothing new") == 1

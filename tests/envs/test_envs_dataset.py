@@ -66,6 +66,8 @@ def test_warnings_are_kept_for_the_caller(tmp_path: Path) -> None:
         ({"paht": "a.csv"}, "env: unknown key 'paht'"),
         ({"path": "a.csv", "fields": {"inputs": "x"}}, "env: unknown key 'fields.inputs'"),
         ({"path": "a.csv", "ratio": 7267}, "env: ratio = 7267: write the ratio as a list"),
+        ({"path": "a.csv", "ratio": [1, 2]}, "expected three numbers for train, val and test, as in [2, 1, 7]"),
+        ({"path": "a.csv", "ratio": "1:2"}, "expected three numbers for train, val and test, as in [2, 1, 7]"),
         ({"path": "a.csv", "limit": 0}, "env: limit"),
         ({"path": "a.csv", "scorer": "exakt"}, "unknown scorer 'exakt'"),
         ({"path": "a.csv", "scorer": {"name": "exact", "case": 1}}, "env.scorer 'exact': unknown key 'case'"),

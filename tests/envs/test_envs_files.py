@@ -133,3 +133,13 @@ def test_tasks_that_no_person_has_reviewed_are_not_read(tmp_path: Path, said: st
         read_rows(path)
     path.write_text(f'{{"reviewed": true, {rows}}}')
     assert len(read_rows(path)) == 1
+
+
+@pytest.mark.parametrize("around", ['{"reviewed": true, "tasks": [%s]}', "[%s]"])
+def test_a_single_task_that_no_person_has_reviewed_is_not_read(tmp_path: Path, around: str) -> None:
+    path, row = tmp_path / "tasks.json", '{"input": "2 + 2", "gold": "4", "reviewed": %s}'
+    path.write_text(around % ", ".join([row % '"no"', row % "true", row % "false"]))
+    with pytest.raises(DataError, match=r"item 3: no person has reviewed this task \(reviewed: false\)"):
+        read_rows(path)
+    path.write_text(around % ", ".join([row % '"no"', row % "true"]))
+    assert len(read_rows(path)) == 2

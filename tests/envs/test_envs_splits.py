@@ -24,6 +24,8 @@ def test_an_empty_split_is_refused_with_the_file_it_came_from() -> None:
     with pytest.raises(DataError) as caught:
         check_splits([task("a")], [], [], names={"val": "val.jsonl"})
     assert str(caught.value) == "val (val.jsonl): the val split is empty\nhint: give it at least one task"
+    with pytest.raises(DataError, match="one task; tasks with the same input stay in one split"):
+        check_splits([task("a", "do it"), task("b", "do it")], [], [])
 
 
 def test_an_empty_test_split_is_refused_only_when_it_is_needed() -> None:

@@ -1,4 +1,4 @@
-"""Every attempt has a seed of its own. At temperature 0 and with a handoff, no seed makes a further trial tell."""
+"""Every attempt has a seed of its own. At temperature 0 and by handoff, no seed makes a further trial tell."""
 
 from pathlib import Path
 from typing import Any
@@ -81,13 +81,13 @@ async def test_luck_that_comes_from_the_seed_alone_is_not_that_of_all_tasks(
         ({"target": {"model": "anthropic:m", "temperature": 0}}, {""}, f"{COLD} a further trial"),
         ({"target": {"model": "openai:m", "temperature": 1}}, set(), ""),
         ({"target": {"model": "openai:m", "send_seed": False}}, set(), ""),
-        ({"target": {"model": "handoff:questions"}}, {""}, "with a handoff a further trial"),
+        ({"target": {"model": "handoff:questions"}}, {""}, "by handoff a further trial"),
         ({"targets": TARGETS}, {"a"}, f"{COLD} a further trial of 'a'"),
         ({"targets": TARGETS[::-1]}, {"a"}, f"{COLD} a further trial of 'a'"),
         (
             {"targets": [TARGETS[0], {"model": "handoff:questions", "name": "b"}]},
             {"a", "b"},
-            f"{COLD} and with a handoff a further trial of 'a', 'b'",
+            f"{COLD} and by handoff a further trial of 'a', 'b'",
         ),
         (
             {"targets": [target | {"temperature": 0} for target in TARGETS]},

@@ -13,6 +13,7 @@ import pytest
 import prune as bench
 from etude import ListEnvironment, Skill, Task
 from etude.cli.main import main
+from etude.cli.prune import _lines  # pyright: ignore[reportPrivateUsage]
 from etude.config import make_config
 from etude.errors import InputError, SkillError, StopRun
 from etude.measure.pruning.prune import WHOLE, Pruned, aprune_skill
@@ -219,6 +220,14 @@ def test_where_nothing_goes_nothing_is_compared_and_few_tasks_are_listed(
     assert tasks.startswith("tasks       0 pass with the whole skill; these never did: t")
     assert tasks.endswith(" and 50 more, in prune.json")
     assert not any(line.startswith("change") for line in lines)
+    assert any(line.endswith(": in doubt, as no task passes with the whole skill") for line in lines)
+    noisy = (
+        next(Path().glob("runs/*/pruned/prune.json")).read_text().replace("no task passes with the whole skill", "x")
+    )
+    noisy = noisy.replace('"noisy": []', '"noisy": ["t3"]')
+    said = list(_lines(Pruned.model_validate({**json.loads(noisy), "calls_sent": 0})))
+    assert any(line.endswith(": in doubt, as x") for line in said)
+    assert said[said.index("too noisy   t3") + 1].strip().startswith("leave such tasks out")
     assert not any("no task needs anything of their sections" in line for line in lines), "nothing was tested"
     assert f"attempts    {80 * WHOLE}, calls sent {80 * WHOLE}" in lines
 
@@ -273,6 +282,14 @@ def test_blocks(text: str, blocks: list[str]) -> None:
     assert without_blocks(text, found, ()) == text
     left = without_blocks(text, found, range(len(found)))
     assert not blocks_of(left)
+
+
+def test_blocks_that_go_together_leave_no_blank_lines_behind() -> None:
+    text = "# H\n\n- a\n\nText.\n\n| b |\n|---|\n\nMore.\n\n## I\n\n- c\n\nEnd.\n"
+    found = blocks_of(text)
+    out = [number for number, block in enumerate(found) if block.text not in ("- a\n", "- c\n")]
+    assert without_blocks(text, found, out) == "# H\n\n- a\n\n## I\n\n- c\n"
+    assert without_blocks(text, found, range(len(found))) == "# H\n\n## I\n"
 
 
 @rows(

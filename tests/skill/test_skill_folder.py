@@ -232,3 +232,15 @@ def test_a_link_in_the_target_folder_does_not_carry_files_elsewhere(tmp_path: Pa
     with pytest.raises(SkillError, match="outside of"):
         save_skill(Skill(text="a", files={"references/a.md": X}), tmp_path / "out")
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_project_around_a_document_is_no_part_of_the_skill(tmp_path: Path) -> None:
+    """Its tasks have the right answers, which agents would read, and with each run the skill would be another."""
+    names = ["scripts/a.py", "references/b/c.md", "forms.md", "notes.md", "etude.yaml", "tasks.jsonl", "runs/first/x"]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    (tmp_path / "SKILL.md").write_text("Read forms.md, and see what runs. No etude.yaml.\n")
+    assert set(load_skill(tmp_path).files) == {"scripts/a.py", "references/b/c.md", "forms.md"}
+    (tmp_path / "etude.yaml").unlink()
+    assert set(load_skill(tmp_path / "SKILL.md").files) == {*names} - {"etude.yaml"}

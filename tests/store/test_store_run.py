@@ -12,6 +12,7 @@ from etude.events import Notice
 from etude.records import File, Skill
 from etude.redaction import Redactor
 from etude.store import RunFolder, read_events
+from etude.store.identity import differences
 from etude.store.run import JsonlSink
 
 NOTICE = Notice(level="info", text="hello")
@@ -349,3 +350,11 @@ def test_a_full_disk_ends_the_event_log_and_not_the_run(tmp_path):
     assert sink.failure is not None
     assert sink.failure.strerror == "No space left on device"
     sink.close()
+
+
+@pytest.mark.parametrize(
+    ("files", "said"), [(False, ["the initial skill has another text"]), (True, ["skill.files: was true, now false"])]
+)
+def test_trained_files_that_make_the_text_another_are_named_as_the_setting(files: bool, said: list[str]) -> None:
+    settings = {"skill": {"files": files}}, {"skill": {"files": False}}
+    assert differences({"skill": {"hash": "a"}}, {"skill": {"hash": "b"}}, settings) == said

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,6 +94,14 @@ def test_what_would_settle_it_is_no_comparison_of_skills(tmp_path: Path) -> None
     assert (read.is_skill, summary.is_skill) == (False, False)
 
 
+def test_of_several_descriptions_the_optimizer_is_told_that_all_room_is_taken() -> None:
+    sew = Skill(name="sew", text=SKILL.text.replace(PUBLISHED, SHELF.catalogue["sew"]))
+    for skills in ({"bake": SKILL}, {"bake": SKILL, "sew": sew}):
+        _, given = training(make_config({}), split(REQUESTS, ""), SHELF, LEXICAL, skills)
+        told = given["env"]._shelf.told  # pyright: ignore
+        assert ("put new words in the place of old ones" in told) is (len(skills) > 1)
+
+
 def test_a_description_that_mends_one_request_is_decided_on_like_any_other(tmp_path: Path) -> None:
     """Validation alone does not show it, and the requests to train on are those that validate."""
     some = [Request(id=f"f{n}", text=f"Flour turned {word}", needs=("bake",)) for n, word in enumerate(KINDS)]
@@ -161,6 +170,12 @@ def test_the_command_says_what_it_may_take_and_where_the_description_is(
     ):
         assert main(words) == 2
         assert "skills with them are in runs/trigger-bake/described/bake" in capsys.readouterr().err
+    # So too where no description became another one, and nothing lies in the run.
+    shutil.rmtree("runs/trigger-bake/described")
+    assert main(["export", "trigger-bake", "--force"]) == 2
+    assert "none was changed" in capsys.readouterr().err
+    main(["trigger", "skills/bake", "--lexical", "--list-as", "whole", "--train"])
+    capsys.readouterr()
     assert [path.name for path in Path("runs/trigger-bake/best").iterdir()] == ["descriptions"]
     assert main(["export", str(Path(row["file"]).parent), "--to", "out"]) == 0
     assert load_skill("out/bake").text == SKILL.text

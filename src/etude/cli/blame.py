@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from etude.cli.lookup import find_run, is_run, last_run, trained
+from etude.cli.lookup import find_run, is_run, last_run, need_trained
 from etude.cli.terminal import output
 from etude.cli.terminal.output import text_lines
 from etude.errors import DataError
@@ -17,7 +17,7 @@ from etude.store.projections.skills import blamed, edits_of, provenance_of
 def run(args: argparse.Namespace) -> int:
     """Print where each line of the best skill comes from, or all that is known about one line."""
     name, line = _asked(args)
-    view = trained(find_run(name))
+    view = need_trained(find_run(name))
     provenance = provenance_of(view)
     if line is not None and not 1 <= line <= len(provenance.lines):
         raise DataError(f"the skill has no line {line}", hint=f"it has {counted(len(provenance.lines), 'line')}")

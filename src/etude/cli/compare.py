@@ -49,13 +49,16 @@ def run(args: argparse.Namespace) -> int:
 
 def settings_for(args: argparse.Namespace, run: RunView | None) -> TrainConfig:
     """From the CONFIG argument; else those of the run that A or B comes from, whose answers are cached."""
-    if args.config is not None or run is None:
-        return read_settings(args)
+    return read_settings(args) if args.config is not None or run is None else settings_of(args, run)
+
+
+def settings_of(args: argparse.Namespace, run: RunView) -> TrainConfig:
+    """Those of a run. Raises DataError: it was given what they do not say."""
     config = with_options(lambda flags: load_config(Path(run.path, "config.yaml"), flags=flags), args, here(run))
     if given := objects_of(run, config):
         raise DataError(
             f"run {run.name!r} was made in Python, and its {given} with it: the settings of the run do not have that",
-            hint="name a settings file that does, after A and B, or compare there with etude.compare_skills",
+            hint="name a settings file that does, or do it in Python" if "config" in args else "do it in Python",
         )
     return config
 

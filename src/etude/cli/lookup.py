@@ -16,7 +16,7 @@ from etude.skill import load_skill
 from etude.skill.folder import DESCRIBED, PROVENANCE, best_skill, place_of, skills_in
 from etude.skill.parts import as_trained
 from etude.store import RunView, read_run, run_names
-from etude.store.projections.runs import decisions, reached_limit
+from etude.store.projections.runs import decisions, reached_limit, trains_descriptions
 from etude.store.views import JOURNAL, is_run, read_view, runs_in, skill_text
 
 RUNS = Path(RUNS_FOLDER)
@@ -52,8 +52,8 @@ def find_run(name: str) -> RunView:
     raise DataError(f"there is no run in {str(place)!r}", hint=runs_in(place, place / RUNS, place.parent, RUNS))
 
 
-def trained(run: RunView) -> RunView:
-    """The run. Raises DataError: it trained nothing, and what to read instead."""
+def need_trained(run: RunView) -> RunView:
+    """The run. Raises DataError: nothing was trained in its folder, and what to read instead."""
     if run.evaluations_only:
         pruned = Path(run.path) / "pruned/prune.json"
         said = f"it pruned a skill: {str(pruned)!r} says why each block went or stays"
@@ -105,14 +105,14 @@ def trained_skill(run: RunView, which: str) -> NamedSkill:
 
 
 def of_skill(run: RunView) -> RunView:
-    """The run. Raises DataError: it trained nothing; SkillError: it trained descriptions."""
-    if described := skills_in(Path(run.path) / DESCRIBED):
-        places = some([str(place) for place in described], _SHOWN)
+    """The run. Raises SkillError: it trained descriptions, no skill."""
+    if trains_descriptions(run):
+        places = some([str(place) for place in skills_in(Path(run.path) / DESCRIBED)], _SHOWN)
         raise SkillError(
             f"run {run.name!r} trained descriptions, no skill",
-            hint=f"skills with them are in {places}; `etude trigger` measures them",
+            hint=f"skills with them are in {places}; `etude trigger` measures them" if places else "none was changed",
         )
-    return trained(run)
+    return run
 
 
 def skill_of(run: RunView, which: str) -> NamedSkill:
@@ -124,7 +124,7 @@ def skill_of(run: RunView, which: str) -> NamedSkill:
             known = "initial, best, the number of a step, or the path of a skill"
             raise SkillError(f"run {run.name!r} has no skill {which!r}", hint=f"give {known}; {last}")
         return NamedSkill(which, load_skill(which))
-    trained(run)
+    need_trained(run)
     if which == "best":
         text, step = _best(run)
         label = "best" if step is None else f"best (step {step})"

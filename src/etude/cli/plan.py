@@ -18,6 +18,7 @@ from etude.measure.plan import TRIALS, Plan, aplan
 from etude.measure.pruning.prune import most_of_prune
 from etude.measure.several import acheck_suites
 from etude.readable import counted, duration, money, short, some
+from etude.workbench import Given
 
 _SIMULATED = "SIMULATED MODELS: tokens, money and time say nothing about a real model."
 _UNKNOWN = "unknown"
@@ -32,7 +33,13 @@ def run(args: argparse.Namespace) -> int:
     if args.skills is not None:
         return _of_skills(args, config)
     coming = upcoming(config)
-    plan = watch(lambda given: aplan(coming, measure=args.measure, **given), args.command)
+
+    async def work(given: Given) -> Plan:
+        if not args.measure:  # warnings stand below the plan; they are said beforehand where something is attempted
+            given["sinks"] = []
+        return await aplan(coming, measure=args.measure, **given)
+
+    plan = watch(work, args.command)
     if args.json:
         output.json_result(plan)
         return 0

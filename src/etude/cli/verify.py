@@ -2,21 +2,18 @@
 
 import argparse
 from collections.abc import Iterator
-from pathlib import Path
 
-from etude.cli.lookup import carried_by, find_run, find_skill, here, of_skill
-from etude.cli.settings import with_options
+from etude.cli.compare import settings_of
+from etude.cli.lookup import carried_by, find_run, find_skill, need_trained, of_skill
 from etude.cli.terminal import output
-from etude.config import load_config
 from etude.measure.verify import Verification, verify_skill
 from etude.readable import counted
 
 
 def run(args: argparse.Namespace) -> int:
     """Check a skill against the journal of its run and print every line on which they disagree."""
-    view = of_skill(find_run(args.run))
-    config = with_options(lambda flags: load_config(Path(view.path, "config.yaml"), flags=flags), args, here(view))
-    result = verify_skill(config, find_skill(args.skill).skill, carried_by(args.skill))
+    view = need_trained(of_skill(find_run(args.run)))
+    result = verify_skill(settings_of(args, view), find_skill(args.skill).skill, carried_by(args.skill))
     output.measured(result, _lines(result, args.skill, view.name), as_json=args.json)
     return 0 if result.agrees else 1
 

@@ -5,7 +5,7 @@
 
 from etude.config.loading import Settings, config_of, file_data, load_config, load_settings, make_config, merge, parse
 from etude.config.models import ModelSection, OptimizerSection, Price
-from etude.config.repeats import another_trial_tells
+from etude.config.repeats import another_trial_tells, one_answer
 from etude.config.section_base import Section
 from etude.config.sections import GateSection, LimitsSection, RunSection, TrainConfig
 
@@ -26,5 +26,6 @@ __all__ = [
     "load_settings",
     "make_config",
     "merge",
+    "one_answer",
     "parse",
 ]

@@ -19,6 +19,7 @@ C = TypeVar("C", covariant=True)
 
 _DATA = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".gz")
 """Suffixes of files that hold tasks and never settings."""
+_SKILLS = (".md", ".mdc", ".markdown")
 _NOTHING = ("null", "Null", "NULL", "~")
 """What YAML takes for no value."""
 ENVIRONMENT_PREFIX = "ETUDE_"
@@ -237,6 +238,14 @@ def _read_yaml(path: Path, kind: type[Section]) -> dict[str, Any]:
         raise ConfigError(
             f"{str(path)!r} is a file of tasks, not of settings", hint=f"`etude init {path}` makes some"
         )
+    if path.is_dir() or (path.suffix.lower() in _SKILLS and path.is_file()):
+        own = [str(path / name) for name in ("etude.yaml", "config.yaml") if (path / name).is_file()]
+        hint = (
+            f"did you mean {own[0]!r}?" if own else "a skill is named with --skill, or with --skill.path to train it"
+        )
+        raise ConfigError(
+            f"{str(path)!r} is {'a folder' if path.is_dir() else 'a skill'}, not a settings file", hint=hint
+        )
     try:
         loaded = read_yaml(path, partial(_is_text, kind))
     except FileNotFoundError:
@@ -268,7 +277,7 @@ def _read_yaml(path: Path, kind: type[Section]) -> dict[str, Any]:
 
 def is_path(name: str) -> bool:
     """Whether a setting that takes a name or a path has a path."""
-    return os.sep in name or Path(name).suffix in (".md", ".mdc", ".markdown", ".jsonl") or name in (".", "..")
+    return os.sep in name or Path(name).suffix in (*_SKILLS, ".jsonl") or name in (".", "..")
 
 
 def _joined(folder: Path, value: str) -> str:

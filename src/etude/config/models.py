@@ -7,6 +7,9 @@ from pydantic import Field, JsonValue, field_validator
 from etude.config.section_base import Section
 from etude.secret_values import names_secret
 
+COLD = "at temperature 0"
+"""Where a model answers alike, with or without a seed."""
+
 
 class Price(Section):
     """What a model costs, in USD per million tokens."""
@@ -71,6 +74,11 @@ class ModelSection(Section):
     server answers 429 and that helps, 8 at least."""
     price: Price | None = None
     """What the model costs; without one the table `prices` counts, and without that money is shown as unknown."""
+
+    @property
+    def one_answer(self) -> str:
+        """Where a question that is asked again gets the same answer: how it is asked. Else empty."""
+        return "by handoff" if self.model.startswith("handoff:") else COLD * (self.temperature == 0)
 
     def identity(self) -> dict[str, JsonValue]:
         """Without headers that carry credentials: keys may be renewed."""

@@ -1,16 +1,14 @@
 """Where a further trial of a task tells nothing new."""
 
+from etude.config.models import COLD
 from etude.config.sections import TrainConfig
 from etude.records import Task
-
-_COLD = "at temperature 0"
 
 
 def another_trial_tells(config: TrainConfig, task: Task) -> bool:
     """Whether one more trial of the task under the same skill can come out otherwise: not at temperature 0, where
-    the target that the task is for answers alike, with or without a seed, nor with a handoff, where a question is
-    asked once."""
-    return task.target not in _alike(config)
+    the target that the task is for answers alike, with or without a seed, and not where a question is a file."""
+    return not one_answer(config)[task.target]
 
 
 def useless_repeats(config: TrainConfig, attempts: int) -> tuple[str, str]:
@@ -20,24 +18,16 @@ def useless_repeats(config: TrainConfig, attempts: int) -> tuple[str, str]:
     asked = [f"test.trials = {config.test.trials}"] * (config.test.trials > 1)
     asked += ["train.fresh_attempts = true"] * train.fresh_attempts
     asked += [f"search.attempts = {attempts}"] * (attempts > 1)
-    alike = _alike(config)
-    if not asked or not alike:
+    still = {name: how for name, how in one_answer(config).items() if how}
+    if not asked or not still:
         return "", ""
-    whose = f" of {', '.join(map(repr, alike))}" if config.targets else ""
-    where = " and ".join(dict.fromkeys(alike.values()))
-    told = f"{where} a further trial{whose} tells nothing new about any task, with or without a seed: "
-    if _COLD not in alike.values():
-        return told + ", ".join(asked), "leave these settings out"
-    return told + ", ".join(asked), f"set {'targets' if config.targets else 'target'}.temperature above 0"
+    whose = f" of {', '.join(map(repr, still))}" if config.targets else ""
+    told = f"{' and '.join(dict.fromkeys(still.values()))} a further trial{whose} tells nothing new about any task, "
+    warmer = f"set {'targets' if config.targets else 'target'}.temperature above 0"
+    cure = warmer if COLD in still.values() else "leave these settings out"
+    return f"{told}with or without a seed: {', '.join(asked)}", cure
 
 
-def _alike(config: TrainConfig) -> dict[str, str]:
-    """The targets that answer all trials of a task alike, and where that is so. One of several has a name, one alone
-    has none."""
-    found: dict[str, str] = {}
-    for name, model in ({one.called: one for one in config.targets} or {"": config.target}).items():
-        if model.model.startswith("handoff:"):
-            found[name] = "with a handoff"
-        elif model.temperature == 0:
-            found[name] = _COLD
-    return found
+def one_answer(config: TrainConfig) -> dict[str, str]:
+    """Where a target gives the same answer again, how it is asked, by the names of several targets; one has none."""
+    return {one.called: one.one_answer for one in config.targets} or {"": config.target.one_answer}

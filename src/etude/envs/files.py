@@ -154,11 +154,8 @@ def _json_rows(path: Path, text: str) -> Iterator[Row]:
             f"{path}{line}: not JSON: {problem}", hint="one object in each line is `.jsonl`, not `.json`"
         ) from None
     if isinstance(value, dict):
-        if value.get("reviewed", True) is not True:
-            raise DataError(
-                f"{path}: no person has reviewed these tasks (reviewed: {json.dumps(value['reviewed'])[:40]})",
-                hint="read and correct them, then set 'reviewed' in the file to true",
-            )
+        if (said := value.get("reviewed", True)) is not True:
+            raise _unreviewed(f"{path}: no person has reviewed these tasks", said)
         value = _tasks_in(value)
     if not isinstance(value, list):
         raise DataError(
@@ -166,7 +163,17 @@ def _json_rows(path: Path, text: str) -> Iterator[Row]:
             hint="write the tasks as a JSON list of objects",
         )
     for number, item in enumerate(value, 1):
-        yield _object_row(f"{path}: item {number}", item)
+        row = _object_row(f"{path}: item {number}", item)
+        if row.columns.get("reviewed") is False:  # any other value is that of a column which happens to be called so
+            raise _unreviewed(f"{row.place}: no person has reviewed this task", False)
+        yield row
+
+
+def _unreviewed(problem: str, said: JsonValue) -> DataError:
+    shown = json.dumps(said)[:40]
+    return DataError(
+        f"{problem} (reviewed: {shown})", hint="read and correct what stands there, then set 'reviewed' to true"
+    )
 
 
 def _tasks_in(value: dict[str, JsonValue]) -> JsonValue:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, cast
 
 from pydantic import BeforeValidator, Field
 
@@ -14,12 +14,13 @@ from etude.records import SPLITS, Split, Task
 
 
 def _ratio(value: Any) -> Any:
-    if isinstance(value, str):
-        return re.split("[:,]", value)
+    parts = re.split("[:,]", value) if isinstance(value, str) else value
+    if isinstance(parts, list) and len(cast(list[Any], parts)) != 3:
+        raise ValueError("expected three numbers for train, val and test, as in [2, 1, 7]")
     if isinstance(value, int):
         # YAML 1.1 reads 2:1:7 as a number to base 60.
         raise ValueError("write the ratio as a list, [2, 1, 7], or in quotes, '2:1:7'")
-    return value
+    return cast(Any, parts)
 
 
 Ratio = Annotated[tuple[float, float, float], BeforeValidator(_ratio)]

@@ -93,7 +93,10 @@ def check_splits(
     }
     for split in () if test and not train and not val else need:
         if not splits[split]:
-            raise DataError(f"{labels[split]}: the {split} split is empty", hint="give it at least one task")
+            hint = "give it at least one task"
+            every = [content(task) for tasks in splits.values() for task in tasks]
+            hint += "; tasks with the same input stay in one split" * (len(set(every)) < len(every))
+            raise DataError(f"{labels[split]}: the {split} split is empty", hint=hint)
     warnings = _check_inputs(splits, labels, places or {})
     _check_ids(splits, labels)
     return [*warnings, *_near_duplicates(splits, places or {}, one_file=len(set((names or {}).values())) == 1)]

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Unpack
 
 from etude.build import open_workbench
 from etude.comparison import FEWEST, MANY_TRIALS, compare_on, delivers, least_p, with_these
-from etude.config import Settings, TrainConfig, another_trial_tells, config_of
+from etude.config import Settings, TrainConfig, another_trial_tells, config_of, one_answer
 from etude.display import seen
 from etude.errors import ConfigError, SkillError
 from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
@@ -155,9 +155,10 @@ def what_few_show(config: TrainConfig, tasks: Sequence[Task], trials: int) -> No
     if least <= ERROR:
         text = f"{few} can show whether a skill is better on just these tasks"
         return Notice(level="info", text=f"{text}; on tasks like these it takes {FEWEST} or more")
-    still = " at temperature 0, where all trials of a task count as one," if min(counts) < trials else ""
+    how = " and ".join(filter(None, dict.fromkeys(one_answer(config).values())))
+    still = f" {how}, where all trials of a task count as one," if min(counts) < trials else ""
     more = next((n for n in range(trials, MANY_TRIALS) if least_p([n] * len(counts)) <= ERROR), None)
-    cure = ", or set a temperature" if still else f", or take {more} trials" if more else ""
+    cure = f", or take {more} trials" if more and not still else ", or set a temperature" * ("temperature" in still)
     text = (
         f"{few} with {counted(trials, 'trial')} each{still} cannot show that a skill is better, not even on just "
         f"these tasks: luck alone may do as well in {least:.0%} of cases; bring {FEWEST} tasks or more{cure}"

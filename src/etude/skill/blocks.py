@@ -105,13 +105,13 @@ def blocks_of(text: str) -> list[Block]:
 
 def without_blocks(text: str, blocks: Sequence[Block], out: Collection[int]) -> str:
     """The skill without the blocks of these numbers, and without the blank lines before each of them."""
-    pieces, done = list[str](), 0
+    kept, done = "", 0
     for number in sorted(out):
         block = blocks[number]
-        pieces.append(text[done : block.start])
+        kept += text[done : block.start]
         done = block.stop
         if not text[done:].strip() or _BLANK.match(text, done):
-            pieces[-1] = _BLANKS_AT_END.sub(r"\1", pieces[-1])
+            kept = _BLANKS_AT_END.sub(r"\1", kept)
         elif _UNDERLINE.fullmatch(text[done : next_line_end(text, done)[0]]):
-            pieces.append(line_end_of(text))  # else it would make a heading of what stands above, or front matter
-    return "".join([*pieces, text[done:]])
+            kept += line_end_of(text)  # else it would make a heading of what stands above, or front matter
+    return kept + text[done:]

@@ -21,6 +21,8 @@ _PLAIN = (".md", ".markdown")
 PROVENANCE = "provenance.json"
 """Why each line is there: next to the document of an exported skill, and not part of it."""
 _LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__", ".DS_Store", "Thumbs.db", "desktop.ini", PROVENANCE})
+_SETTINGS = "etude.yaml"
+_FOLDERS = ("references", "scripts", "assets")
 INITIAL = "initial"
 """The folder in that of a run which keeps the skill that it began with."""
 DESCRIBED = "described"
@@ -224,6 +226,8 @@ def _walk(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
             continue
         if path.name in _LEFT_OUT or path.name.startswith(("._", TEMPORARY)):
             continue
+        if len(above) == 1 and not _belongs(path):
+            continue
         if path.is_symlink() and not path.exists():
             raise SkillError(f"{str(path)!r} is a link to nothing", hint="remove it or put the file there")
         real = path.resolve()
@@ -236,6 +240,15 @@ def _walk(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
             yield from _walk(path, (*above, real))
         else:
             yield path
+
+
+def _belongs(path: Path) -> bool:
+    """Whether what lies beside a document is of the skill. Where a project lies there as well, its tasks have the
+    right answers, and its runs change: of the skill are then the folders of the format, and files that it names."""
+    if not (path.parent / _SETTINGS).is_file() or path.name in (DOCUMENT, *_FOLDERS):
+        return True
+    named = path.name.encode() in (path.parent / DOCUMENT).read_bytes()
+    return named and path.is_file() and path.name != _SETTINGS
 
 
 def _is_inner(name: str) -> bool:

@@ -12,7 +12,7 @@ from etude.safe_yaml import load_yaml
 
 _LONGEST_SHOWN = 60
 _CONTENT: Mapping[str, tuple[str, *tuple[str, ...]]] = {
-    "skill.hash": ("the initial skill has another text",),
+    "skill.hash": ("the initial skill has another text", "skill.files"),
     "data.train": ("the training tasks are others", "env."),
     "data.val": ("the validation tasks are others", "env."),
     "data.test": ("the test tasks are others", "env."),

@@ -326,3 +326,22 @@ def test_a_column_of_any_name_is_one_of_pictures_if_they_are_there(
     assert (result["fields"].get("images"), result["template"]) == (images, "")
     told = [said for said in result["notes"] if "picture" in said]
     assert [said.startswith(note) for said in told] == ([True] if note else [])
+
+
+def test_words_of_a_script_without_blanks_are_counted(here: Path, capsys: Captured) -> None:
+    """Else labels are not named in the task, and prose counts as a short answer."""
+    write(
+        "marks.jsonl",
+        [{"question": f"请判断评论{n}的情感：很好", "answer": "正面负面"[n % 2 * 2 :][:2]} for n in range(12)],
+    )
+    assert init("marks.jsonl", capsys=capsys)["first"][0]["input"].endswith("Answer with one of: 正面, 负面")
+    prose = "首先打开设置，然后选择账户，最后点击删除按钮，并且等待确认邮件。"
+    write("prose.jsonl", [{"question": f"怎么删除账户{n}？", "answer": f"{prose}{n}"} for n in range(12)])
+    assert init("prose.jsonl", "--folder", "prose", capsys=capsys)["scorer"] == "f1"
+
+
+def test_pictures_that_go_with_a_task_are_said(here: Path, capsys: Captured) -> None:
+    Path("a.png").write_bytes(PNG)
+    write("seen.jsonl", [{"question": f"Which colour? {n}", "answer": "red", "image": "a.png"} for n in range(9)])
+    first = init("seen.jsonl", capsys=capsys)["first"][0]["input"].splitlines()
+    assert first[1:] == ["[image: a.png]"]

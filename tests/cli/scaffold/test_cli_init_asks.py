@@ -51,6 +51,14 @@ def test_without_a_terminal_the_error_says_which_option_answers(here: Path, caps
     assert init("mails.csv", "--gold", "team", capsys=capsys)["scorer"] == "exact"
 
 
+def test_the_column_with_most_to_read_is_the_example_of_what_is_asked(here: Path, capsys: Captured) -> None:
+    rows = [
+        {"no.": n, "ok": "yn"[n % 2], "told us": f"My printer number {n} is broken.", "by": f"A{n}"} for n in range(9)
+    ]
+    write("calls.csv", rows)
+    assert "as in `--input 'told us'`" in refused(capsys, "calls.csv")
+
+
 def test_whether_options_count_from_0_or_1_is_asked_where_the_data_do_not_tell(here: Path, capsys: Captured) -> None:
     write("numbers.json", numbered(0))
     assert "nothing tells whether the first one is 0 or 1\nhint: say it with --gold, as in `--gold 'answer[0]'`" in (
@@ -152,3 +160,22 @@ def test_a_data_file_where_settings_are_expected_is_recognised(here: Path, capsy
     assert capsys.readouterr().err == (
         "error: 't.csv' is a file of tasks, not of settings\nhint: `etude init t.csv` makes some\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("named", "what", "hint"),
+    [
+        ("my-skill", "a folder", "a skill is named with --skill, or with --skill.path to train it"),
+        ("my-skill/SKILL.md", "a skill", "a skill is named with --skill, or with --skill.path to train it"),
+        ("runs/first", "a folder", "did you mean 'runs/first/config.yaml'?"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["train", "evaluate", "plan"])
+def test_a_skill_or_a_folder_where_settings_are_expected_is_recognised(
+    here: Path, capsys: Captured, verb: str, named: str, what: str, hint: str
+) -> None:
+    for name in ("my-skill/SKILL.md", "runs/first/config.yaml"):
+        Path(name).parent.mkdir(parents=True)
+        Path(name).write_text("---\nname: my-skill\n---\n# Mine\n")
+    assert main([verb, named]) == 2
+    assert capsys.readouterr().err == f"error: '{named}' is {what}, not a settings file\nhint: {hint}\n"

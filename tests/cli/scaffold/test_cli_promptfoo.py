@@ -23,6 +23,7 @@ def case(number: int) -> dict[str, Any]:
 
 
 TESTS = [case(number) for number in range(COUNT)]
+OTHERS = {"assert": [{"type": "not-is-json"}, {"type": "cost", "threshold": 1}]}
 TABLE = "word,__expected,__expected2,__description\n" + "".join(
     f"house {number},icontains: maison,Maison {number},\n" for number in range(COUNT)
 )
@@ -107,20 +108,47 @@ def test_prompts_and_variables_may_be_files_and_all_tests_may_share_some(here: P
         ({"type": "not-equals", "value": "a"}, "b", "a"),
         ({"type": "contains-all", "value": ["a", "b"]}, "b a", "a"),
         ({"type": "icontains-any", "value": ["x.", "b"]}, "B", "xy"),
+        ({"type": "icontains-any", "value": "x., b"}, "B", "xy"),
+        ({"type": "contains", "value": "a {{ word }}"}, "a house {}", "a house"),
+        ({"type": "contains-all", "value": ["{{word}}"]}, "house {}", "house"),
+        ({"type": "equals", "value": "file://right.txt"}, "right", "file://right.txt"),
     ],
 )
 def test_assertions_become_checks(
     assertion: dict[str, Any], right: str, wrong: str, here: Path, capsys: Captured
 ) -> None:
+    Path("right.txt").write_text("right\n")
     settings(tests=[{**case(number), "assert": [assertion]} for number in range(6)])
     init("promptfoo.yaml", capsys=capsys)
     assert (set(score(right)), set(score(wrong))) == ({1}, {0})
 
 
+def test_a_test_is_a_task_for_each_combination_of_the_values_in_its_lists(here: Path, capsys: Captured) -> None:
+    values = {"word": [f"house {n}" for n in range(6)], "language": ["French", "German"]}
+    asserted = [{"type": "contains", "value": "{{language}}"}]
+    settings(prompts=["{{word}} in {{language}}?"], tests=[{"vars": values, "assert": asserted}])
+    init("promptfoo.yaml", capsys=capsys)
+    tasks = {task.input: task.gold for task in tasks_of(made())}
+    assert len(tasks) == 12
+    assert tasks["house 5 in German?"] == [{"op": "contains", "arg": "German", "ignore_case": False}]
+
+
+def test_what_promptfoo_has_beside_tests_is_said_to_be_unused(here: Path, capsys: Captured) -> None:
+    heavy = [{**test, "assert": [{**test["assert"][0], "weight": 2}]} for test in TESTS]
+    settings(tests=heavy, prompts=[PROMPT, "Say {{word}} in French."], providers=[{"id": "openai:a"}, "openai:b"])
+    result = init("promptfoo.yaml", capsys=capsys)
+    assert result["unused"] == ["providers", "prompts after the first"]
+    assert "weights and thresholds of assertions are not used: each counts alike" in result["notes"]
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"tests": [{"vars": {"word": "a"}, "assert": [{"type": "javascript", "value": "true"}]}]}, "test 1: the as"),
+        (
+            {"tests": [{"vars": {"word": "a"}, "assert": [{"type": "javascript", "value": "true"}]}]},
+            "the assertion 'javascript' (1 t",
+        ),
+        ({"tests": TESTS, "defaultTest": OTHERS}, "the assertions 'cost', 'not-is-json' (24 times in all tests)"),
         ({"tests": [{"vars": {"other": "a"}, "assert": [{"type": "equals", "value": "b"}]}]}, "not filled by vars"),
         ({"tests": "file://gone.yaml"}, "'file://gone.yaml' does not exist"),
         ({"tests": "file://../cases.yaml"}, "'file://../cases.yaml' is outside of its folder"),

@@ -118,6 +118,8 @@ def label(audit: Audit, folder: Path, count: int) -> None:
         output.note("no answer was scored by a judge" if not done else "all answers have a label")
     for number, one in enumerate(chosen, 1):
         output.note(f"\n--- {number} of {counted(len(chosen), 'answer')} ---\n{one.task.input}")
+        if one.rubric:
+            output.note(f"\nrubric: {one.rubric}")
         if one.task.gold is not None:
             output.note(f"\nreference: {one.task.gold}")
         output.note(f"\nanswer: {one.answer or '(empty)'}\n")

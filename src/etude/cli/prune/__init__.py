@@ -20,7 +20,6 @@ _KEPT: dict[Fate, str] = {
     "needed": "a task fails without them",
     "code": "not tested: code, names of functions, formulas (--code tests them)",
     "section": "no task needs anything of their sections: perhaps none is about them",
-    "doubtful": "in doubt",
 }
 
 
@@ -51,10 +50,14 @@ def _lines(result: Pruned) -> Iterator[str]:
     for fate, why in _KEPT.items():
         if count[fate]:
             yield f"stay        {count[fate]}: {why}"
+    for why, number in Counter(block.why for block in result.blocks if block.fate == "doubtful").items():
+        yield f"stay        {number}: in doubt, as {why}"
     if result.files:
         yield f"stay        {counted(result.files, 'file')} of the skill: files are not tested"
     yield f"tasks       {result.witnesses} pass with the whole skill" + _named("; these never did: ", result.blind)
     yield from filter(None, (_named("lost        ", result.lost), _named("too noisy   ", result.noisy)))
+    if result.noisy and count["doubtful"]:
+        yield "            leave such tasks out, or steady their check, to have the blocks in doubt tested"
     worse = result.verdict == "do not ship"
     if gone or worse:
         yield f"change      {result.change.shown_change} in mean score, an attempt each at {result.change.n} tasks"

@@ -55,7 +55,7 @@ async def _shown(env: DatasetEnvironment, task: Task) -> TaskPreview:
     wanted = task.data.get("rubric", task.data.get("expectations"))
     lines = [f"- {each}" for each in wanted] if isinstance(wanted, list) else [wanted or ""]
     criteria = "\n".join(shorten(str(line), 200) for line in lines)
-    return TaskPreview(task.id, shorten(task.input, _MOST_CHARS), shorten(text, 200), scores, criteria)
+    return TaskPreview(task.id, shorten(task.text, _MOST_CHARS), shorten(text, 200), scores, criteria)
 
 
 def _as_lines(shown: Sequence[TaskPreview]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from etude.cli.scaffold.table import mapped
 from etude.envs.scorers.numeric import read_number
+from etude.readable import word_count
 
 LONG_WORDS = 8
 """Gold answers of this many words and more, in sentences, are compared by overlap."""
@@ -17,7 +18,7 @@ _MOST_DIGITS = 15
 _LETTER = re.compile(r"\(?[A-J]\)?\.?")
 _NUMBER = re.compile(r"[-+]?\s?[$€£]?\s?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?\s?%?")
 _CODE = re.compile(rf"0\d+|\d{{{_MOST_DIGITS + 1},}}")
-_SENTENCE = re.compile(r"[,.;:!?](?:\s|$)")
+_SENTENCE = re.compile(r"[,.;:!?](?:\s|$)|[，。；：！？]")
 _FORMULA = re.compile(r"\\(?:boxed|frac|dfrac|tfrac|sqrt|pi|text|left|cdot|infty)\b")
 
 
@@ -37,10 +38,10 @@ def guess_scorer(golds: Sequence[JsonValue]) -> tuple[str, str]:
         if answers and all(test(answer) for answer in answers):
             return name, why
     texts = [answer for answer in answers if isinstance(answer, str)]
-    if any(map(_FORMULA.search, texts)) and median(len(text.split()) for text in texts) < LONG_WORDS:
+    if any(map(_FORMULA.search, texts)) and median(word_count(text) for text in texts) < LONG_WORDS:
         return "math", "gold answers are formulas"
-    long = [text for text in texts if len(text.split()) >= LONG_WORDS and _SENTENCE.search(text)]
-    if texts and median(len(text.split()) for text in texts) >= LONG_WORDS and len(long) * 2 > len(texts):
+    long = [text for text in texts if word_count(text) >= LONG_WORDS and _SENTENCE.search(text)]
+    if texts and median(word_count(text) for text in texts) >= LONG_WORDS and len(long) * 2 > len(texts):
         return "f1", "gold answers are long texts"
     return "exact", "gold answers are short texts"
 

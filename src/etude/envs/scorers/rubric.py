@@ -135,7 +135,7 @@ class Rubric(Scorer):
         return own if isinstance(own, str) else Prompts()["rubric"]
 
     def _question(self, task: Task, trajectory: Trajectory) -> tuple[Message, ...]:
-        parts = {"rubric": self._rubric(task), "task": task.input}
+        parts = {"rubric": self.rubric_of(task), "task": task.input}
         if task.gold is not None:
             parts["reference"] = task.gold if isinstance(task.gold, str) else canonical(task.gold)
         parts["answer"] = trajectory.answer
@@ -153,7 +153,8 @@ class Rubric(Scorer):
         texts = [text for text in own if isinstance(text, str) and text.strip()] if isinstance(own, list) else []
         return texts if isinstance(own, list) and len(texts) == len(own) else []
 
-    def _rubric(self, task: Task) -> str:
+    def rubric_of(self, task: Task) -> str:
+        """What the judge is told that makes an answer to the task good. Raises DataError: its column is not there."""
         own = task.data.get(self.options.column) if self.options.column else None
         if self.options.column and own is None:
             found = ", ".join(map(repr, task.data)) or "none"

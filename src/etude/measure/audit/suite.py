@@ -10,6 +10,7 @@ from etude.build import open_workbench
 from etude.comparison import open_test
 from etude.concurrency import together
 from etude.config import TrainConfig, another_trial_tells
+from etude.envs.scorers.rubric import Rubric
 from etude.errors import EtudeError, SkillError, StopRun
 from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
 from etude.measure.audit.unseen import MOST, Tried, unseen
@@ -62,6 +63,7 @@ class JudgedAnswer(Record):
     task: Task
     answer: str
     passed: bool
+    rubric: str = ""
 
 
 class TaskFault(Record):
@@ -264,14 +266,15 @@ class Auditing:
     async def _look(self, task: Task) -> None:
         if await self._passes(task, Trajectory()):
             self._seen["empty"][task.id] = "it has full marks"
-        known = set[str]()
+        scorer, known = getattr(self._rollout.env, "scorer", None), set[str]()
+        rubric = scorer.rubric_of(task) if isinstance(scorer, Rubric) else ""
         for name in self.scores[task.id] if not self._rollout.env.repeatable else ():
             attempt = await self._rollout.attempt(task, self._versions[name], self._first)
             made = attempt.trajectory
             if attempt.outcome != "completed" or made.answer in known:
                 continue
             known.add(made.answer)
-            self.answers.append(JudgedAnswer(task=task, answer=made.answer, passed=attempt.solved))
+            self.answers.append(JudgedAnswer(task=task, answer=made.answer, passed=attempt.solved, rubric=rubric))
             for blank in range(1, AGAIN + 1):  # with a line more it is the same answer, and another question
                 again = await self._passes(task, made.model_copy(update={"answer": made.answer + "\n" * blank}))
                 if again not in (None, attempt.solved):

@@ -30,8 +30,9 @@ _TOLD = """\
 The document has the description of each of {count} skills below its name: all that an agent sees of them, beside
 {others} further ones, when it decides which one to open for a request. A description has a sentence in each line, and
 is shown as one paragraph. Make it say for which requests its skill is right, and for which it is not; what one says
-more may take requests from another. Names stay. At most {longest:,} characters each and {most:,} together, in whole
-sentences: a list of key words is refused."""
+more may take requests from another. Names stay. At most {longest:,} characters each and {most:,} together{full}, in
+whole sentences: a list of key words is refused."""
+_FULL = " (they have as many now, so put new words in the place of old ones)"
 
 
 def split(requests: Sequence[Request], own: str) -> dict[Split, list[Request]]:
@@ -69,7 +70,8 @@ def training(
     if fault := trained.fault(published):
         raise SkillError(f"skill {fault}", hint="shorten it by hand first")
     others = len(shelf.catalogue) - len(skills)
-    told = _TOLD.format(count=len(skills), others=others, longest=longest, most=trained.longest)
+    full = _FULL * (len(skills) > 1)
+    told = _TOLD.format(count=len(skills), others=others, longest=longest, most=trained.longest, full=full)
     document = Skill(name="descriptions", text=trained.text(published))  # by no name of a skill that it could replace
     room = max(trained.longest, len(document.text))
     update: dict[str, object] = {

@@ -278,6 +278,11 @@ def objects_of(run: RunView, config: TrainConfig) -> str:
     return "agent" if config.agent == AgentSection() and agent != config.agent.name else ""
 
 
+def trains_descriptions(run: RunView) -> bool:
+    """Whether a run trained descriptions (`etude trigger --train`), and no skill."""
+    return _identity(Path(run.path)).get("env", {}).get("name") == "triggers"
+
+
 def reached_limit(stopped: str | None) -> str:
     """The setting to raise before resuming, as in `limits.calls`, by the reason of a stop as in a summary or a
     `StopRun`; empty when the run did not stop because of one."""

@@ -10,7 +10,7 @@ from statistics import median
 from etude.cli.scaffold.forms import chat, choices, columns, evals, judged, promptfoo
 from etude.cli.scaffold.forms.made import MadeTasks
 from etude.cli.scaffold.table import NothingAsked, Table, as_text
-from etude.readable import some
+from etude.readable import some, word_count
 
 FORMS = (promptfoo, evals, judged, chat, choices, columns)
 """The first that fits is the form of a table; the last fits every one."""
@@ -50,7 +50,7 @@ def make_tasks(table: Table) -> MadeTasks:
 
 def _several_words(made: MadeTasks) -> bool:
     golds = [row.columns.get(made.fields.get("gold", "")) for row in made.rows]
-    return median(len(as_text(gold).split()) for gold in golds) >= _WORDS
+    return median(word_count(as_text(gold)) for gold in golds) >= _WORDS
 
 
 def _filled(table: Table, columns: Sequence[str], left_out: list[str]) -> Table | None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from statistics import median
 
 from pydantic import JsonValue
 
@@ -16,7 +17,7 @@ from etude.cli.scaffold.forms.labels import (
 )
 from etude.cli.scaffold.forms.made import MadeTasks, built, task
 from etude.cli.scaffold.scorers import ends_in_number, guess_scorer, is_number
-from etude.cli.scaffold.table import CONTEXT, GOLD, UNNAMED, Table, Unclear, fold_name, listed
+from etude.cli.scaffold.table import CONTEXT, GOLD, UNNAMED, Table, Unclear, as_text, fold_name, listed
 from etude.envs.files import Row
 from etude.envs.rows import GUESSES
 from etude.errors import DataError
@@ -106,7 +107,8 @@ def _asked(table: Table) -> tuple[str, ...]:
     raise Unclear(
         f"{table.sample[0].place}: no column looks like the input of a task; columns: {table.columns}{header}",
         "--input",
-        others or rest,
+        # What is asked has most to read.
+        sorted(others or rest, key=lambda name: -median(len(as_text(value)) for value in table.values(name))),
     )
 
 

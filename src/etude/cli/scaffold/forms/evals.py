@@ -14,7 +14,7 @@ from etude.cli.scaffold.table import Table, fold_name
 from etude.envs.files import Row
 from etude.errors import DataError
 from etude.measure.triggers.environment import Request
-from etude.readable import counted
+from etude.readable import counted, word_count
 
 _ASKED = (
     *("prompt", "question", "query", "input", "task", "request", "instruction", "instructions", "user_input"),
@@ -261,7 +261,7 @@ def _criteria(row: Row, table: Table, columns: Mapping[str, str]) -> list[str]:
 def _is_answer(value: JsonValue) -> bool:
     """Whether it can be compared as it is."""
     if isinstance(value, str):
-        return 0 < len(value.split()) <= _SHORT
+        return 0 < word_count(value) <= _SHORT
     return value is not None and not isinstance(value, list)
 
 

@@ -12,6 +12,7 @@ from rapidfuzz import fuzz, process
 from etude.cli.scaffold.table import LABELS, Table
 from etude.envs.files import Row
 from etude.envs.splits import fold, one_form
+from etude.readable import word_count
 from etude.records import canonical
 
 MOST_LABELS = 30
@@ -70,7 +71,7 @@ def labels_of(table: Table, asked: Sequence[str], gold: str, scorer: str) -> lis
         return []
     texts = [str(table.value(row, asked[-1])) for row in table.sample]
     labels = sorted(_spelled(table, gold).values())
-    if not called and median(len(text.split()) for text in texts) < 3:
+    if not called and median(map(word_count, texts)) < 3:
         return []
     shown = sum(all(label in text for label in labels) for text in texts)
     return [] if shown * 2 > len(texts) or extracted(table, asked, gold) else labels

@@ -4,6 +4,7 @@ about the answer. Each assertion becomes a check. Lists of tasks in YAML are rea
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -13,6 +14,7 @@ from etude.cli.scaffold.forms.made import MadeTasks, built, task
 from etude.cli.scaffold.table import Table
 from etude.envs.files import Row, parse_rows
 from etude.errors import DataError
+from etude.readable import counted
 from etude.records import canonical
 
 _CELLS = re.compile(r"__expected\d*")
@@ -27,7 +29,6 @@ _KINDS = frozenset(
     """.split()  # noqa: SIM905 - a list of so many lines is harder to read
 )
 """Words before a colon that name an assertion; with any other, as in `note: call`, the whole cell is the answer."""
-_LISTS = ("contains-all", "contains-any", "icontains-all", "icontains-any")
 _JUDGED = ("llm-rubric", "g-eval")
 
 
@@ -40,12 +41,16 @@ def fits(table: Table) -> bool:
 def tasks(table: Table) -> MadeTasks:
     """The prompt with its variables, and the assertions as checks."""
     table.used.update(name for name in table.names if _is_used(name, in_cells=_has_cells(table.rows)))
+    tests = list(zip(with_assertions(table.rows), table.rows, strict=True))
+    _refuse_unknown([(item, row) for test, row in tests for item in _items(test)])
     rows: list[Row] = []
-    for test, row in zip(with_assertions(table.rows), table.rows, strict=True):
-        values, prompt = test.columns.get("vars"), test.columns.get("prompt")
-        text = _filled(prompt, values if isinstance(values, dict) else {}, row)
-        rows.append(task(table, row, text, _checks(test.columns.get("assert"), row)))
-    return built("prompts with assertions", rows, ("checks", "assertions are checks of the answer"))
+    for test, row in tests:
+        for texts in _combinations(_object(test.columns.get("vars"))):
+            text = _filled(test.columns.get("prompt"), texts, row)
+            rows.append(task(table, row, text, _checks(_items(test), texts, row)))
+    weighed = any({"weight", "threshold"} & _object(item).keys() for test, _ in tests for item in _items(test))
+    notes = ["weights and thresholds of assertions are not used: each counts alike"] * weighed
+    return built("prompts with assertions", rows, ("checks", "assertions are checks of the answer"), notes=notes)
 
 
 def with_assertions(rows: Sequence[Row]) -> Sequence[Row]:
@@ -83,38 +88,68 @@ def _assertion(cell: str) -> dict[str, JsonValue]:
     if match is None or match[1].removeprefix("not-") not in _KINDS:
         return {"type": "equals", "value": cell.strip()}
     kind, _, value = match.groups()
-    if kind.removeprefix("not-") in _LISTS:
-        return {"type": kind, "value": [part.strip() for part in value.split(",")]}
     return {"type": "llm-rubric" if kind == "grade" else kind, "value": value.strip()}
 
 
-def _filled(prompt: JsonValue, values: Mapping[str, JsonValue], row: Row) -> str:
-    texts = {name: value if isinstance(value, str) else canonical(value) for name, value in values.items()}
-    text = prompt if isinstance(prompt, str) else "\n\n".join(texts.values())
-    for name, value in texts.items() if isinstance(prompt, str) else ():
-        text = text.replace("{{" + name + "}}", value).replace("{{ " + name + " }}", value)
+def _items(test: Row) -> list[JsonValue]:
+    """The assertions of a test."""
+    found = test.columns.get("assert")
+    return found if isinstance(found, list) else []
+
+
+def _combinations(values: Mapping[str, JsonValue]) -> Iterator[dict[str, str]]:
+    """The variables of each task that a test is: one for each value of a list, or combination of several lists."""
+    for chosen in product(*(each if isinstance(each, list) else [each] for each in values.values())):
+        texts = (value if isinstance(value, str) else canonical(value) for value in chosen)
+        yield dict(zip(values, texts, strict=True))
+
+
+def _filled(prompt: JsonValue, texts: Mapping[str, str], row: Row) -> str:
+    text = _rendered(prompt, texts) if isinstance(prompt, str) else "\n\n".join(texts.values())
     if not text.strip() or "{{" in text:
         raise DataError(f"{row.place}: the prompt {text[:60]!r} is not filled by vars", hint="give all its variables")
     return text
 
 
-def _checks(value: JsonValue, row: Row) -> JsonValue:
-    """What is asserted, as the scorer `checks` reads it. Raises DataError: an assertion that has no equal there."""
+def _rendered(text: str, texts: Mapping[str, str]) -> str:
+    return re.sub(r"{{\s*([^{}]+?)\s*}}", lambda found: texts.get(found[1], found[0]), text)
+
+
+def _refuse_unknown(asserted: Sequence[tuple[JsonValue, Row]]) -> None:
+    """Raises DataError: assertions that have no equal among checks, all of them."""
+    unknown = [(_kind(item), row.place) for item, row in asserted if not _is_known(_kind(item))]
+    if unknown:
+        kinds = sorted({repr(kind) for kind, _ in unknown})
+        raise DataError(
+            f"{unknown[0][1]}: no check of etude is like {'the assertion' if len(kinds) == 1 else 'the assertions'} "
+            f"{', '.join(kinds)} ({counted(len(unknown), 'time')} in all tests)",
+            hint="remove what is said so, or use contains, icontains, equals, starts-with, regex, their not- forms, "
+            "contains-all, contains-any, llm-rubric or g-eval instead",
+        )
+
+
+def _kind(item: JsonValue) -> str:
+    return str(_object(item).get("type")) if isinstance(item, dict) else str(item)
+
+
+def _is_known(kind: str) -> bool:
+    return kind in _JUDGED or bool(_check(kind, ["x"]))
+
+
+def _checks(asserted: Sequence[JsonValue], texts: Mapping[str, str], row: Row) -> JsonValue:
+    """What is asserted, as the scorer `checks` reads it, with these variables. Raises DataError: nothing is."""
     checks: list[JsonValue] = []
     rubrics: list[str] = []
-    for item in value if isinstance(value, list) else []:
-        kind, arg = (str(item.get("type")), item.get("value")) if isinstance(item, dict) else (str(item), None)
-        if kind in _JUDGED:
-            rubrics += map(str, arg if isinstance(arg, list) else [arg])
-            continue
-        found = _check(kind, arg)
-        if not found:
-            raise DataError(
-                f"{row.place}: the assertion {kind!r} has no equal among the checks of etude",
-                hint="remove it, or use one of contains, icontains, equals, starts-with, regex, their not- forms, "
-                "contains-all, contains-any, llm-rubric, g-eval",
-            )
-        checks += found
+    for item in asserted:
+        arg = _object(item).get("value")
+        args = [
+            _rendered(each, texts) if isinstance(each, str) else each
+            for each in (arg if isinstance(arg, list) else [arg])
+        ]
+        if _kind(item) in _JUDGED:
+            rubrics += map(str, args)
+        else:
+            checks += _check(_kind(item), args if isinstance(arg, list) else args[0])
     if not checks and not rubrics:
         raise DataError(
             f"{row.place}: no assertion says what is right", hint="add one, as {type: contains, value: x}"
@@ -126,11 +161,11 @@ def _check(kind: str, arg: JsonValue) -> list[JsonValue]:
     """The checks that an assertion is; none where it has no equal."""
     name, negated = kind.removeprefix("not-"), kind.startswith("not-")
     ignores, text = name.startswith("icontains"), re.escape(str(arg))
-    parts = [str(each) for each in arg] if isinstance(arg, list) else []
+    parts = [str(each).strip() for each in (arg if isinstance(arg, list) else str(arg).split(","))]
     op, args = {
         "contains": ("contains", [str(arg)]),
         "contains-all": ("contains", [] if negated else parts),
-        "contains-any": ("regex", ["|".join(map(re.escape, parts))] if parts else []),
+        "contains-any": ("regex", ["|".join(map(re.escape, parts))]),
         "equals": ("regex", [rf"\A\s*{text}\s*\Z"]),
         "starts-with": ("regex", [rf"\A{text}"]),
         "regex": ("regex", [str(arg)]),
@@ -141,6 +176,8 @@ def _check(kind: str, arg: JsonValue) -> list[JsonValue]:
 
 _SKILLOPT = "in the repository, `python integrations/skillopt/import_skillopt.py CONFIG` converts a SkillOpt run"
 _FILE = "file://"
+_READ = ("tests", "prompts", "defaultTest")
+"""What is read of the settings."""
 
 
 def read_tests(path: Path) -> list[Row]:
@@ -163,7 +200,11 @@ def read_tests(path: Path) -> list[Row]:
             hint="write the tasks as JSONL, one object a line",
         )
     prompt, usual = _prompt(settings.get("prompts"), path), _object(settings.get("defaultTest"))
-    return [Row(row.place, _completed(row, usual, prompt, path)) for row in rows]
+    others: dict[str, JsonValue] = dict.fromkeys(name for name in settings if name not in _READ)
+    prompts = settings.get("prompts")
+    others |= {"prompts after the first": None} if isinstance(prompts, list) and len(prompts) > 1 else {}
+    # What is not used is named as columns are.
+    return [Row(row.place, {**others, **_completed(row, usual, prompt, path)}) for row in rows]
 
 
 def _object(value: JsonValue) -> dict[str, JsonValue]:
@@ -236,7 +277,14 @@ def _completed(row: Row, usual: Mapping[str, JsonValue], prompt: JsonValue, path
     asserted = [each for held in (usual, row.columns) if isinstance(each := held.get("assert"), list)]
     found: dict[str, JsonValue] = {
         "vars": {name: _content(text, path) for name, text in texts.items()},
-        "assert": [assertion for each in asserted for assertion in each],
+        "assert": [_with_content(assertion, path) for each in asserted for assertion in each],
         "prompt": prompt,
     }
     return {**usual, **row.columns, **{name: value for name, value in found.items() if value}}
+
+
+def _with_content(assertion: JsonValue, path: Path) -> JsonValue:
+    """An assertion, with what a file holds that its value names."""
+    if not isinstance(assertion, dict) or not _is_known(_kind(assertion)):
+        return assertion
+    return {**assertion, "value": _content(assertion.get("value"), path)}
