@@ -14,7 +14,7 @@ from etude.skill import apply_edits
 from etude.stages.harm import failed_once, judged, suspected, suspicion
 from etude.stages.shared.contest import REMOVAL
 from etude.stages.shared.jury import Suspect
-from etude.stages.shared.noise import PassSpread
+from etude.stages.shared.noise import Outcomes, PassSpread
 
 
 def suspicions(told: Mapping[str, str], *entered: int, noise: PassSpread = STEADY) -> list[float]:
@@ -41,6 +41,23 @@ def test_suspicion_falls_with_each_task_that_passes_since_by_a_seventh_at_most()
 def test_where_attempts_are_noisy_failures_say_less() -> None:
     told = named("b", 3, "1+ 3- 3-")
     assert 0 < suspicions(told, 2, noise=NOISY)[0] < suspicions(told, 2)[0] / 5
+
+
+def test_a_failure_says_more_of_a_task_that_passed_several_times_before_but_not_ever_more() -> None:
+    rows = ["1+", "1- 1+", "1+ 1+", "1+ 1+ 1+", "1+ 1+ 1+ 1+", "1+ 1+ 1+ 1+ 1+"]
+    once, late, *more, four, five = [suspicions(named("b", 3, f"{row} 3- 3-"), 2, noise=NOISY)[0] for row in rows]
+    assert once == late < more[0] < more[1] < four == five
+
+
+def test_few_of_many_tasks_that_were_steady_make_an_edit_suspected_and_fewer_do_not() -> None:
+    """One attempt in eight turns out otherwise by luck, and many tasks are not learnt yet."""
+    noise = PassSpread.measured([Outcomes(2, 0)] * 70 + [Outcomes(1, 1)] * 20 + [Outcomes(0, 2)] * 70)
+    for lost, kept, clear in ((4, 36, True), (7, 103, True), (1, 39, False), (2, 108, False)):
+        told = {**named("b", lost, "1+ 1+ 3- 3-"), **named("o", kept, "1+ 1+ 3+")}
+        assert (suspicions(told, 2, noise=noise)[0] > log(9)) is clear
+    noise = PassSpread.measured([Outcomes(2, 0)] * 60 + [Outcomes(1, 1)] * 50 + [Outcomes(0, 2)] * 50)
+    told = {**named("b", 8, "1+ 3- 3-"), **named("o", 10, "1+ 3+")}
+    assert suspicions(told, 2, noise=noise)[0] > log(9)
 
 
 # --- suspected --------------------

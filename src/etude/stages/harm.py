@@ -22,8 +22,8 @@ from etude.stages.shared.noise import Outcomes, PassSpread
 from etude.stages.shared.rollout import PlannedAttempt
 
 _BROKEN = (0.05, 0.15)
-"""Shares of the tasks that a harmful edit may break, of which the one counts that fits better. With .15 alone five of
-20 skills ended with a harmful line, such as one by which a sixth of the tasks pass half as often; so, two."""
+"""Shares of the tasks that a harmful edit may break, of which the one counts that fits better. With .15 and one pass
+before, a line by which a sixth passes half as often stayed in five of 20 runs, and so in one (other seeds)."""
 _IN_A_ROW = 4
 """Times that a task is taken to have passed before, one after the other, at most: agents may change with time."""
 _SUSPECTED = log(9)
