@@ -30,8 +30,8 @@ from etude.config import merge
 
 RESULTS = Path(__file__).parent / "results" / "decisions.json"
 FIRST = 24_001
-"""First of the seeds that nothing was chosen on. Those from 2001, 4001, 6001, 10001, 14001, 16001, 18001, 20001 and, in
-part, 8001 and 12001 were run with earlier searches; some things were chosen on those from 10001 since."""
+"""First of the seeds that nothing was chosen on. Those from 2001, 4001, 6001, 10001, 14001, 16001, 18001, 20001 and,
+in part, 8001 and 12001 were run with earlier searches; some things were chosen on those from 10001 since."""
 FIRST_PARTIAL = 25_001
 """The same for the worlds with partial credit: its constants were chosen on seeds 1 to 24."""
 SLOTS = 1000

@@ -1,7 +1,9 @@
 """Files are replaced as a whole, or not at all."""
 
+import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,3 +47,19 @@ def test_missing_folders_above_a_private_one_are_private_and_those_that_are_ther
     for place in ("file", "file/below"):
         with pytest.raises(OSError):
             private_folder(tmp_path / place)
+
+
+def test_a_folder_in_which_none_can_be_made_is_not_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`/proc` says that what should be made in it does not exist."""
+    real = Path.mkdir
+
+    def made(path: Path, **options: Any) -> None:
+        if path.parent in (tmp_path, tmp_path / "a"):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+        real(path, **options)
+
+    tmp_path.chmod(0o755)
+    monkeypatch.setattr(Path, "mkdir", made)
+    with pytest.raises(FileNotFoundError):
+        private_folder(tmp_path / "a" / "b")
+    assert tmp_path.stat().st_mode & 0o777 == 0o755

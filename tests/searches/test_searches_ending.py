@@ -104,8 +104,7 @@ def test_a_skill_that_is_not_shown_to_be_better_is_withheld(tmp_path, capsys, te
         assert any(line.startswith("to settle") and command in line for line in lines)
     assert json.loads((Path(summary.folder) / "summary.json").read_text())["withheld"] == summary.withheld
     # `etude compare` takes no document of descriptions for a skill.
-    best = summary.best.model_copy(update={"skill": "best/descriptions/SKILL.md"})
-    assert "etude compare" not in "\n".join(summary_lines(summary.model_copy(update={"best": best})))
+    assert "etude compare" not in "\n".join(summary_lines(summary.model_copy(update={"is_skill": False})))
 
 
 class Slow(World):
