@@ -27,7 +27,7 @@ before, a line by which a sixth passes half as often stayed in five of 20 runs, 
 _IN_A_ROW = 4
 """Times that a task is taken to have passed before, one after the other, at most: agents may change with time."""
 _SUSPECTED = log(9)
-"""Log odds from which an edit has to show itself. Where the target follows a rule in .88 of attempts, all of six runs
+"""Log odds from which an edit has to show itself. With .15 and one pass before, at compliance .88, all of six runs
 with a line that breaks a sixth of the tasks came above it, and three of six others."""
 _DOUBTED = log(3)
 """From which the tasks are attempted again that have failed once since: half of the way."""
