@@ -3,8 +3,8 @@
     benchmarks/triggers.py FOLDER_OF_SKILLS [--divisions alpha,beta]
 
 All descriptions are trained as one document, and may take no more characters together than the published ones. The
-judge is BM25, or a simulated chat model that is shown the list and compares letters. The optimizer is a program: it
-adds sentences of the skills' own texts, and no model is asked. Requests are divided anew for each name in
+judge is BM25, or a simulated chat model that is shown the list and compares letters. The optimizer is a program for
+each, which adds sentences of the skills' own texts, and no model is asked. Requests are divided anew for each name in
 `--divisions`; those of the page are no part of what the optimizer was made with.
 """
 
@@ -17,6 +17,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from statistics import fmean
@@ -52,6 +53,8 @@ _SHORTEST, _LONGEST = 20, 160
 """Characters of a part of a text that is worth taking over."""
 _MORE = 200
 """Characters by which a description grows whose skill was missed."""
+_BEYOND, _STEP = 100, 8
+"""Characters that such a skill gets beyond the even room, and how closely that is looked for."""
 RESULT = Path(__file__).parent / "results" / "triggers.json"
 _JUDGES = {"lexical": "by words (BM25)", "listing": "simulated chat model"}
 SETTINGS = {
@@ -77,6 +80,7 @@ class DescribingOptimizer(ChatModel):
 
     name = "scripted"
     endpoint = "this process"
+    reads_first = True
 
     def __init__(self, document: Described, skills: Mapping[str, Skill]) -> None:
         self._document = document
@@ -88,6 +92,7 @@ class DescribingOptimizer(ChatModel):
         schema = request.response_schema.body if request.response_schema else {}
         values: dict[str, Any] = nothing(schema, schema) if schema else {"reasoning": "", "edits": []}
         skill, knows = re.search(_INNER.format("skill", "skill"), text, re.DOTALL), bool(self._needed)
+        knows = knows or not self.reads_first
         failed, missed, takers = list[str](), dict[str, Counter[str]](), Counter[str]()
         for name, attributes, shown in _ATTEMPT.findall(text):
             parts = {
@@ -117,7 +122,8 @@ class DescribingOptimizer(ChatModel):
             if not text.startswith(name_said) and not bounds.fault(f"{name_said}{text}"):
                 named[name] = name_said
             if name in missed:
-                grown = _grown(f"{named[name]}{text}", self._bodies[name], missed[name], rare, bounds)
+                first = f"{named[name]}{text}"
+                grown = _grown(first, self._bodies[name], missed[name], rare, bounds, len(first) + _MORE)
                 said[name] = grown.removeprefix(named[name])
         able = {name for name in old if name not in self._needed and _SENTENCE.search(said[name])}
         longer = [name for name in old if name in self._needed]
@@ -135,23 +141,62 @@ class DescribingOptimizer(ChatModel):
         return self._document.text({name: f"{named[name]}{said[name]}" for name in old})
 
 
-def _grown(text: str, body: str, asked: Counter[str], rare: Mapping[str, float], bounds: Bounds) -> str:
-    """With the best parts of a body, greedily: each word counts once."""
-    body, most, unknown = _PLAIN.sub(r"\1", body), len(text) + _MORE, max(rare.values())
-    have, counts = set(_words(text)), Counter(_words(body))
+class EvenOptimizer(DescribingOptimizer):
+    """For a model that reads the whole list, in which long descriptions hide others: all skills get the same room,
+    and those that were missed a little more. Each gets its name in a sentence, what is too long loses the sentences
+    that say least, and what is short gets parts of its own text."""
+
+    reads_first = False
+
+    def _written(self, old: Mapping[str, str], missed: Mapping[str, Counter[str]], takers: Mapping[str, int]) -> str:
+        common = Counter(word for text in old.values() for word in set(_words(text)))
+        rare = {word: math.log((1 + len(old)) / (1 + count)) for word, count in common.items()}
+        least, most, found = 0, 2 * self._document.longest // len(old), dict(old)
+        while most - least > _STEP:
+            room = (least + most) // 2
+            new = {
+                name: self._within(room + _BEYOND * (name in missed), name, text, missed.get(name, Counter()), rare)
+                for name, text in old.items()
+            }
+            if sum(map(len, new.values())) > self._document.longest:
+                most = room
+            else:
+                least, found = room, new
+        return self._document.text(found)
+
+    def _within(self, room: int, name: str, said: str, asked: Counter[str], rare: Mapping[str, float]) -> str:
+        bounds, first = self._document.bounds[name], f"Use it for {name.replace('-', ' ')}. "
+        if said.startswith(first) or bounds.fault(f"{first}{said}"):
+            first = ""
+        while len(first) + len(said) > room and _SENTENCE.search(said):
+            shorter = _shortened(said, rare)
+            if bounds.fault(f"{first}{shorter}"):
+                break
+            said = shorter
+        return _grown(f"{first}{said}", self._bodies[name], asked, rare, bounds, room)
+
+
+def _grown(text: str, body: str, asked: Counter[str], rare: Mapping[str, float], bounds: Bounds, most: int) -> str:
+    """With the best parts of a body, up to so many characters, greedily: each word counts once."""
+    unknown, have, (left, counts) = max(rare.values()), set(_words(text)), _sayable(body, bounds)
     worth = {word: rare.get(word, unknown) * (counts[word] ** 0.5 + asked[word]) for word in counts.keys() - have}
-    part = bounds._replace(longest=_LONGEST)
-    left = {one: set(_words(one)) for one in _parts(body) if not part.fault(one)}
-    while left:
+    while left := {one: words for one, words in left.items() if len(text) + len(one) < most}:
         value = {one: sum(worth.get(word, 0) for word in words) / len(one) ** 0.8 for one, words in left.items()}
         best = max(value, key=lambda one: value[one])
         if value[best] <= 0:
             break
         words = left.pop(best)
-        if len(text) + len(best) < most and not bounds.fault(f"{text} {best}"):
+        if not bounds.fault(f"{text} {best}"):
             text = f"{text} {best}"
             worth |= dict.fromkeys(words, 0.0)
     return text
+
+
+@lru_cache(maxsize=1024)
+def _sayable(body: str, bounds: Bounds) -> tuple[dict[str, frozenset[str]], Counter[str]]:
+    """Parts of a body that may stand in a description, each with its words, and how often the body has each word."""
+    plain, alone = _PLAIN.sub(r"\1", body), bounds._replace(longest=_LONGEST)
+    return {one: frozenset(_words(one)) for one in _parts(plain) if not alone.fault(one)}, Counter(_words(plain))
 
 
 def _shortened(text: str, rare: Mapping[str, float]) -> str:
@@ -238,11 +283,12 @@ async def run(folder: Path, judge: str, salt: str) -> dict[str, Any]:
     skills = {read_entry(place / DOCUMENT)[0]: load_skill(place) for place in places}
     seen, kept = divided(askable(of_skills(places), published).requests, salt)
     by, models = (LEXICAL, Given()) if judge == "lexical" else (AgentSection(), Given(target=LetterModel()))
+    optimizer = DescribingOptimizer if judge == "lexical" else EvenOptimizer
     with tempfile.TemporaryDirectory() as runs:
         parts: dict[Split, list[Request]] = {"train": seen, "val": seen}
         config = make_config({**SETTINGS, "run": {"folder": runs, "name": "trained"}})
         config, given = training(config, parts, SkillsAtHand(published, "whole"), by, skills)
-        given |= {**models, "optimizer": DescribingOptimizer(described(published), skills)}
+        given |= {**models, "optimizer": optimizer(described(published), skills)}
         trained = trained_descriptions(await Trainer(config, **given).atrain(), skills)
         result: dict[str, Any] = {
             "judge": judge,
