@@ -239,8 +239,8 @@ class _Proving:
         return self._addition(self._cited(number)) if adds else TRUST
 
     def _addition(self, tasks: Sequence[str]) -> Bar:
-        """What an addition has to reach with these tasks."""
-        bar = ADDITION if any(map(self._again, tasks)) else TRUST
+        """What an addition has to reach with these tasks, of all tasks where there are none."""
+        bar = ADDITION if any(map(self._again, tasks or self.tasks)) else TRUST
         return bar._replace(won=bar.won + self.given.doubt)
 
     def _account(self, number: int) -> float:
