@@ -76,16 +76,16 @@ class _Proving:
 
     def __post_init__(self) -> None:
         self.tasks = {attempt.task.id: attempt.task for attempt in self.given.failures}
+        self.tells = set(filter(self._again, self.tasks))  # of which another trial tells something, as it begins
         self.baseline = Baseline(self.given)
         self.kept, self.explained, self.with_it = self.baseline.kept, self.baseline.explained, self.baseline.with_it
         self.made = Counter[int]()
         """Attempts in the contest of each edit."""
         self.flipped: list[str] = []
         self.trials: dict[tuple[str, str], int] = {}
-        self.results: dict[tuple[str, str], Attempt] = {}
+        none = self.given.variant(()).hash
+        self.results = {(one.task.id, none): one for one in self.given.failures if one.task.id not in self.tells}
         """The last attempt at a task with a skill, and the next where another trial tells nothing new."""
-        none, failed = self.given.variant(()).hash, self.given.failures
-        self.results |= {(one.task.id, none): one for one in failed if not self._again(one.task.id)}
 
     async def prove(self) -> Proof:
         order = sorted(range(len(self.given.edits)), key=lambda number: -self.given.edits[number].support)
@@ -240,7 +240,7 @@ class _Proving:
 
     def _addition(self, tasks: Sequence[str]) -> Bar:
         """What an addition has to reach with these tasks, of all tasks where there are none."""
-        bar = ADDITION if any(map(self._again, tasks or self.tasks)) else TRUST
+        bar = ADDITION if self.tells.intersection(tasks or self.tasks) else TRUST
         return bar._replace(won=bar.won + self.given.doubt)
 
     def _account(self, number: int) -> float:
