@@ -37,9 +37,8 @@ def private_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except FileNotFoundError:
-        if folder.parent.exists():  # as in /proc, where none can be made
-            raise
-        private_folder(folder.parent)
+        if not folder.parent.exists():  # one that is there stays as it is, also where none can be made in it (/proc)
+            private_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
     folder.chmod(0o700)
 
