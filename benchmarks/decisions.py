@@ -3,8 +3,8 @@
     python benchmarks/decisions.py --seeds 20            the default policy, about ten minutes on two cores
     python benchmarks/decisions.py --policy paper        the published loop
 
-Each row is a condition of `noisy_world.py`. Settings and constants of the policy were chosen on seeds 1 to 16, and some
-on 20001 to 20020; the page shows the seeds of `FIRST`, on which nothing was chosen. Results go to
+Each row is a condition of `noisy_world.py`. Settings and constants of the policy were chosen on seeds 1 to 16, and
+some on 20001 to 20020; the page shows the seeds of `FIRST`, on which nothing was chosen. Results go to
 benchmarks/results/decisions.json.
 """
 
@@ -78,8 +78,8 @@ POLICIES: Mapping[str, dict[str, Any]] = {"default": {}, "paper": {"preset": "pa
 CAPTIONS: Mapping[str, str] = {"default": "The default search", "paper": "The published loop"}
 NOTE = """\
 Seeds {seeds}; the constants of the search were chosen on 1 to 16 and 20001 to 20020. Scores of a skill are exact, \
-on 400 tasks that no run sees. `in the search`: of the skill that the search ended with, whether it was handed out or not. A \
-general line is one that breaks a sixth of all tasks; one planted at the end breaks a fifth, so that it costs .1 or \
+on 400 tasks that no run sees. `in the search`: of the skill that the search ended with, whether it was handed out or not. \
+A general line is one that breaks a sixth of all tasks; one planted at the end breaks a fifth, so that it costs .1 or \
 more. The last five conditions are habits of a small real model: some lines have four in ten tasks answered alike; \
 the last example of the skill is copied in 15% of attempts on average; the worst order of lines costs 28%; half of \
 the attempts draw their luck from the seed of the request alone; and all of these together. The longest chain is the \
