@@ -78,12 +78,12 @@ POLICIES: Mapping[str, dict[str, Any]] = {"default": {}, "paper": {"preset": "pa
 CAPTIONS: Mapping[str, str] = {"default": "The default search", "paper": "The published loop"}
 NOTE = """\
 Seeds {seeds}; the constants of the search were chosen on 1 to 16 and 20001 to 20020. Scores of a skill are exact, \
-on 400 tasks that no run sees. `in the search`: of the skill that the search ended with, whether it was handed out or not. \
-A general line is one that breaks a sixth of all tasks; one planted at the end breaks a fifth, so that it costs .1 or \
-more. The last five conditions are habits of a small real model: some lines have four in ten tasks answered alike; \
-the last example of the skill is copied in 15% of attempts on average; the worst order of lines costs 28%; half of \
-the attempts draw their luck from the seed of the request alone; and all of these together. The longest chain is the \
-most calls of which each waited for the one before it."""
+on 400 tasks that no run sees. `in the search`: of the skill that the search ended with, whether it was handed out \
+or not. A general line is one that breaks a sixth of all tasks; one planted at the end breaks a fifth, so that it \
+costs .1 or more. The last five conditions are habits of a small real model: some lines have four in ten tasks \
+answered alike; the last example of the skill is copied in 15% of attempts on average; the worst order of lines \
+costs 28%; half of the attempts draw their luck from the seed of the request alone; and all of these together. The \
+longest chain is the most calls of which each waited for the one before it."""
 
 
 NOTE_PARTIAL = """\
