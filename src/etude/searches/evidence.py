@@ -14,7 +14,7 @@ from etude.searches.hand_out import MOST_MORE, RIVALS, validated
 from etude.searches.search import Known, Most, Search, SearchOptions
 from etude.searches.undo import attempted_again, audited, looking_back, without_harm, without_hidden_harm
 from etude.skill import apply_edit, revised, token_count
-from etude.stages.proof import prove
+from etude.stages.proof import SET_TRIES, prove
 from etude.stages.reflect import Context, Minibatches, Reflection, after_reflection, analyses, is_silent
 from etude.stages.shared.attribution import MOST as ATTRIBUTED
 from etude.stages.shared.contest import ADDITION, REMOVAL
@@ -37,13 +37,12 @@ _KNOWN_REPEATS, _STEADY, _SAMPLED = 16, 0.12, 2
 _PATIENCE = 12
 """Steps in a row that change nothing after which an audit follows and, where it takes nothing back, the end. After
 eight, a noisy run sometimes ends at half of what it can reach; later ones find nothing more."""
-_IDLE = 4
-"""Steps in a row that change nothing before the search ends, unless none failed: where few tasks are left an epoch is
-one step, and after two of these a third of the runs on four tasks had found half of the rules."""
+_IDLE, _AT_FIRST = 4, 8
+"""Steps in a row that change nothing before the search ends, unless none failed, and before anything has entered. On
+few tasks an epoch is one step: after two, a third of the runs on four tasks had found half of the rules; after four,
+half of the runs on tasks that need three rules at once nothing, by an optimizer half of whose edits do nothing."""
 _TRUSTED_FROM = 3
 """Edits that entered from which on an optimizer is trusted: by chance, three in a run are rare."""
-_WITNESSES = 6
-"""Solved tasks that an edit must not lose which takes lines away, at most: two for each edit that brought one."""
 _SAMPLE, _FAILING, _WATCHED, _ACCUSERS = 40, 24, 12, 8
 """For the most that a run does: tasks of an audit, tasks that keep failing, those that are attempted with a new skill
 or once more when it is doubted, and those that accuse an edit."""
@@ -83,10 +82,10 @@ class EvidenceSearch(Search):
         """All tasks fail in each epoch and are repeated, and each edit has all its attempts."""
         tasks, val, epochs = known.tasks["train"], known.tasks["val"], known.config.train.epochs
         visits, steps = epochs * tasks, epochs * (tasks // options.failures + 1)
-        # For each edit its contest, an attempt without it, its witnesses twice, and its part in a set.
-        contests = steps * (options.edits * (ADDITION.most + 2 * _WITNESSES + 2) + ADDITION.most)
+        # For each edit its contest, an attempt without it, and its part in a set.
+        contests = steps * (options.edits * (ADDITION.most + 2) + ADDITION.most)
         # For each task the questions which edits it needs, and what these then show.
-        needed = 2 + ATTRIBUTED * (options.edits.bit_length() + 2 + ATTRIBUTED) + ADDITION.most
+        needed = 2 + ATTRIBUTED + SET_TRIES
         proof = visits * (1 + options.edits + needed) + contests
         halvings = (steps * options.edits).bit_length()
         looks = steps + 6 * epochs + 3
@@ -119,7 +118,8 @@ class EvidenceSearch(Search):
     def gives_up(self, state: TrainState, idle: int) -> bool:
         # Of several targets, some fail tasks in each epoch for want of a rule by which another would do worse: a
         # second epoch like this costs more than it finds.
-        targets, few = len(self._config.targets), 0 < state.idle < _IDLE
+        targets, least = len(self._config.targets), _IDLE if state.skills else _AT_FIRST
+        few = 0 < state.idle < least
         return idle >= 1 and state.epoch >= targets if targets > 1 else idle >= 2 and not few
 
     async def finish(self, state: TrainState) -> TrainState:
@@ -260,7 +260,6 @@ class EvidenceSearch(Search):
             state.history,
             measure,
             doubt=_doubt(state),
-            witnesses={n: self._needing(state, edit) for n, edit in enumerate(edits)},
             copied={n: self._copies.copied(e, state.current.text) for n, e in enumerate(edits)},
             repeats=partial(another_trial_tells, self._config),
         )
@@ -292,15 +291,6 @@ class EvidenceSearch(Search):
         log.decided(place, (before, state), candidate, GateResult(verdict=verdict), "")
         return state
 
-    def _needing(self, state: TrainState, edit: Edit) -> list[Task]:
-        """Solved tasks that were seen to need what an edit takes away."""
-        if edit.op in ("append", "insert_after"):
-            return []
-        gone = [entry for entry in state.ledger if entry.accepted and _overlap(entry.edit.content, edit.target)]
-        names = dict.fromkeys(name for entry in gone for name in entry.needed[:2])
-        solved = [state.earlier[name] for name in names if name in state.earlier and state.earlier[name].solved]
-        return [attempt.task for attempt in solved][:_WITNESSES]
-
     def _skip(self, state: TrainState, place: str, why: str) -> TrainState:
         """There is nothing to test."""
         candidate = Candidate(skill=state.current, origin="step")
@@ -318,12 +308,6 @@ def _doubt(state: TrainState) -> float:
     to do nothing, one that passes is likely to be luck. Three that entered show that it knows something."""
     entered = sum(entry.accepted is True and entry.edit.reason != BREAKS for entry in state.ledger)
     return 0.0 if entered >= _TRUSTED_FROM else log((1 + state.refuted) / (1 + min(entered, state.refuted)))
-
-
-def _overlap(one: str, other: str) -> bool:
-    """Whether one text is a part of the other: an edit may replace one line of an example, or several rules."""
-    both = [" ".join(text.split()).removeprefix("- ") for text in (one, other)]
-    return all(both) and (both[0] in both[1] or both[1] in both[0])
 
 
 def _idle(state: TrainState) -> TrainState:

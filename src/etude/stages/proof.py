@@ -11,12 +11,12 @@ need several edits.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import cycle, islice, repeat
 from math import ceil
 from typing import NamedTuple
 
 from etude.records import Attempt, EditEvidence, Proof, Skill, Standing, Tested
-from etude.stages.shared.attribution import MOST, narrowed, needed_sets
+from etude.stages.shared.attribution import needed_sets
 from etude.stages.shared.baseline import Baseline
 from etude.stages.shared.contest import ADDITION, TRUST, Bar, PairedOutcomes, account
 from etude.stages.shared.noise import Outcomes
@@ -25,11 +25,11 @@ from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 _AT_ONCE = 3
 """Tasks that an edit is tried on in one round: so many settle it where attempts are hardly noisy."""
-_SET_TRIES = 6
-"""Attempts that confirm a set of edits, at most."""
 _LUCK = 2
 """Tasks that pass with all edits are asked which they need where there are more than twice as many as luck explains.
 Asking always takes 8% more attempts where they pass with .4 whatever the skill says (seeds 1 to 12)."""
+SET_TRIES = 12
+"""Attempts that confirm a set of edits, at most: with six, three that failed by bad luck lost right sets."""
 _VAGUE = 3
 """One of several edits that cites all failures, if there are more than so many, does not say which it concerns."""
 
@@ -102,7 +102,7 @@ class _Proving:
             for one, better in zip(tries, await self._pass([(t.edits, t.task) for t in tries]), strict=True):
                 self._count(one, better)
             for number in dict.fromkeys(one.number for one in tries):
-                if await self._settled(number):
+                if self._settled(number):
                     left.remove(number)
             left = [number for number in left if self._open(number)]
 
@@ -110,18 +110,21 @@ class _Proving:
         """Try the sets of edits by which tasks pass that no edit explains which cites them. A few tasks are asked
         first, as others may need the same; the rest, where that led to one. Not where luck would explain as many,
         unless no edit cites a task that passes."""
-        cited = any(map(self._cited, order))
-        luck = _LUCK * self.given.measure.noise.regained * len(self.tasks) if cited else 0
+        cited, noise = any(map(self._cited, order)), self.given.measure.noise
+        luck = _LUCK * noise.regained * len(self.tasks) if cited else 0
+        unexplained = {task: seen for task, seen in self.baseline.without.items() if task not in self.explained}
+        whole = [PairedOutcomes(Outcomes().plus(task in self.flipped), seen) for task, seen in unexplained.items()]
+        shown = account(whole, noise) >= ADDITION.won
         for turn, most in enumerate((_AT_ONCE, *repeat(len(self.tasks), 1 + len(order)))):
             rest, before = [task for task in self.flipped if task not in self.explained], len(self.kept)
-            if len(rest) <= luck or (turn > 1 and self.baseline.asked.issuperset(rest)):
+            left = [number for number in order if number not in self.kept]
+            done = turn > 1 and self.baseline.asked.issuperset(rest)
+            if len(rest) <= luck or done or len(left) <= cited:
                 return
             await self._pass([(self.kept, task) for task in rest if self.baseline.is_stale(task)])
-            left = [number for number in order if number not in self.kept and number not in self.notes]
             asked = [task for task in rest if task not in self.explained and task not in self.baseline.asked][:most]
             self.baseline.asked.update(asked)
-            sets = await needed_sets(asked, left, self._with, MOST if all(map(self._again, rest)) else 1)
-            for group, tasks in sets.items():
+            for group, tasks in (await needed_sets(asked, left, self._with, self._again, sure=shown)).items():
                 await self._try_set(group, tasks)
             if cited and len(self.kept) == before:
                 return
@@ -133,7 +136,6 @@ class _Proving:
         tasks = [task for task in tasks if task not in self.explained and task not in copied]
         if not group or not tasks:
             return
-        group = await narrowed(group, tasks[0], self._with)
         if len(group) > 1:
             await self._confirm_set(group, tasks)
             return
@@ -194,9 +196,9 @@ class _Proving:
 
     def _tells(self, number: int, task: str) -> bool:
         """Whether another attempt with the edit would tell anything new."""
-        return task not in self.with_it[number] or self.given.repeats(self.tasks[task])
+        return task not in self.with_it[number] or self._again(task)
 
-    async def _settled(self, number: int) -> bool:
+    def _settled(self, number: int) -> bool:
         """Whether the account of an edit is closed; where it is won, the edit stays."""
         bar, score = self._bar(number), self._account(number)
         if score >= bar.won and any(seen.passed for seen in self.with_it[number].values()):
@@ -205,10 +207,9 @@ class _Proving:
                 return False
             # What passed with all edits chose the tasks, and where repeats tell nothing it is not attempted anew.
             anew = len(self.kept) + 1 < len(self.given.edits) or all(map(self._again, self.with_it[number]))
-            if not await self._loses(number):
-                self.baseline.keep([number])
-                if score >= ADDITION.won and anew and not alone:
-                    self.alone.add(number)
+            self.baseline.keep([number])
+            if score >= ADDITION.won and anew and not alone:
+                self.alone.add(number)
             return True
         hopeless = self._hopeless(number)
         if score <= bar.lost or (hopeless and score < 0):
@@ -257,39 +258,24 @@ class _Proving:
     def _again(self, task: str) -> bool:
         return self.given.repeats(self.tasks[task])
 
-    async def _loses(self, number: int) -> bool:
-        """Whether a solved task that needs what the edit takes away fails with it, twice."""
-        witnesses = [task for task in self.given.witnesses.get(number, ()) if task.id not in self.flipped]
-        self.tasks |= {task.id: task for task in witnesses}
-        lost = [task.id for task in witnesses]
-        for _ in range(2):
-            passed = await self._pass([([*self.kept, number], task) for task in lost])
-            lost = [task for task, better in zip(lost, passed, strict=True) if better is False]
-        fixed = [task for task, seen in self.with_it[number].items() if seen.passed > seen.failed]
-        if len(lost) > len(fixed):
-            self.notes[number] = f"{', '.join(lost)} failed with it"
-            return True
-        return False
-
     async def _confirm_set(self, group: Sequence[int], tasks: Sequence[str]) -> None:
+        """Keep several edits together where attempts of their own show that tasks do better with all of them."""
         seen: dict[str, Outcomes] = {}
-        for start in range(0, _SET_TRIES, _AT_ONCE):
-            turn = [tasks[number % len(tasks)] for number in range(start, start + _AT_ONCE)]
-            for task, passed in zip(turn, await self._with([group] * _AT_ONCE, turn), strict=True):
+        turns = list(islice(cycle(tasks), SET_TRIES if all(map(self._again, tasks)) else len(tasks)))
+        for start in range(0, len(turns), _AT_ONCE):
+            turn = turns[start : start + _AT_ONCE]
+            for task, passed in zip(turn, await self._with([group] * len(turn), turn), strict=True):
                 if passed is not None:
                     seen[task] = seen.get(task, Outcomes()).plus(passed)
-            found = account(
-                [PairedOutcomes(s, self.baseline.without[t]) for t, s in seen.items()], self.given.measure.noise
-            )
+            both = [PairedOutcomes(own, self.baseline.without[task]) for task, own in seen.items()]
+            found = account(both, self.given.measure.noise)
             if found >= self._addition(tasks).won:
                 for number in group:
                     self.with_it[number] = dict(seen)
                 self.baseline.keep(group)
-                self.notes |= dict.fromkeys(
-                    group, f"as one of {len(group)} edits that fix {', '.join(seen)} together"
-                )
-                return
-            if found <= ADDITION.lost:
+                note = f"as one of {len(group)} edits that fix {', '.join(seen)} together"
+                self.notes |= dict.fromkeys(group, note)
+            if found >= self._addition(tasks).won or found <= -ADDITION.won:
                 return
 
     async def _with(self, groups: Sequence[Sequence[int]], tasks: Sequence[str]) -> list[bool | None]:

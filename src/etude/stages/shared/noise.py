@@ -32,6 +32,10 @@ class Outcomes(NamedTuple):
         """With so many more."""
         return Outcomes(self.passed + passed * times, self.failed + (not passed) * times)
 
+    def joined(self, other: "Outcomes") -> "Outcomes":
+        """With those of other attempts."""
+        return Outcomes(self.passed + other.passed, self.failed + other.failed)
+
 
 class PassSpread(Record):
     """How pass probabilities are spread over the tasks of a run."""

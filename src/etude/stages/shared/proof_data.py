@@ -20,8 +20,6 @@ class ProofInput(NamedTuple):
     known: Mapping[str, TaskHistory]
     """What is known of these tasks without any edit."""
     measure: Measure
-    witnesses: Mapping[int, Sequence[Task]] = MappingProxyType({})
-    """By the number of an edit that takes something away, solved tasks that were seen to need that."""
     copied: Mapping[int, Collection[str]] = MappingProxyType({})
     """By the number of an edit, ids of tasks whose gold answer it holds: that it fixes them says nothing for it."""
     repeats: Callable[[Task], bool] = lambda task: True
