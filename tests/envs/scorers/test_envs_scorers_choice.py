@@ -242,6 +242,18 @@ COLOURS = {"A": "red", "B": "green", "C": "light blue", "D": "blue"}
         "In this case you would choose B.",
         "Most of them fit, so I choose B",
         "Answer: B\n\nIn the picture, A is right of C, and angle C is right.",
+        "Most students went with A, but the correct one is B.",
+        "A alternativa correta \u00e9 a letra B.",
+        "B est\u00e1 correta",
+        "B es la correcta",
+        "B \u2013 green\u662f\u6b63\u786e\u7684",
+        "\u6b63\u89e3\u306fgreen\u3067\u3059",
+        "\uc815\ub2f5\uc740 green\uc785\ub2c8\ub2e4",
+        "Cevap: B, not C",
+        "Vastaus: only B",
+        "\u7b54\u6848\u662fB\uff0c\u4e0d\u662fC",
+        "I considered A and C. (B)",
+        "A) no\nB) fits\n\nSelected: B",
     ],
 )
 def test_a_label_or_an_option_is_found_in_common_forms(answer: str) -> None:
@@ -334,7 +346,7 @@ def test_a_longer_option_is_not_the_shorter_one_within_it() -> None:
         "Answer: A, B and C are wrong",
         # denied, or no label
         "The first author went with C.",
-        "Most students went with A, but the correct one is C.",
+        "Most students went with A.",
         "I went with A, but B fits better.",
         "A was my answer, but B fits better",
         "As they say, C is king",
@@ -445,6 +457,22 @@ def test_a_longer_option_is_not_the_shorter_one_within_it() -> None:
         "B is right above it",
         "Angle B is right",
         "B, with C as an alternative",
+        # joined by a word of any language
+        *(
+            f"Answer: B {word} C"
+            for word in ("nebo", "tai", "sau", "ho\u1eb7c", "\u03ae", "\u0623\u0648", "\u092f\u093e", "edo")
+        ),
+        *(
+            f"B {word} C is correct"
+            for word in ("ou", "o", "of", "eller", "lub", "atau", "veya", "\u0438\u043b\u0438", "vs")
+        ),
+        *(f"{two} est correcte" for two in ("B - C", "B, maybe C", "B | C", "B\u548cC", "B as well as C")),
+        "B (or C) is correct",
+        "Answer: B (red), I hope",
+        "So it is A.\n\nB",
+        "Wrong: A",
+        r"\boxed{A B C D}",
+        r"\boxed{Is the answer B?}",
     ],
 )
 def test_an_answer_that_could_mean_two_or_denies_supposes_or_takes_back_a_label_chooses_none(answer: str) -> None:

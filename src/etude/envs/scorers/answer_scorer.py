@@ -17,7 +17,7 @@ from etude.registry import find
 T = TypeVar("T", bound=BaseModel)
 Options = TypeVar("Options", bound=Section)
 
-READING = 8
+READING = 9
 """How the scorers of etude read answers. Raised when one of them would score an answer differently, so that scores
 from before are not taken for those of today."""
 FEEDBACK_CHARS = 500

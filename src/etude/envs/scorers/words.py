@@ -1,0 +1,44 @@
+"""Words that scorers look for in answers, in the languages that models answer in."""
+
+from collections.abc import Iterator
+from unicodedata import normalize
+
+_ROWS = """
+answer ans solution | is are equals | correct right true | and plus | or | also too likewise | not | to until
+antwort lösung ergebnis | ist lautet | richtig korrekt | und | oder | auch | nicht | bis
+réponse reponse résultat | est | juste correcte | et | ou | aussi | pas | à jusqu'à
+respuesta resultado | es está | correcta correcto | y e | o u | también | no | a hasta
+risposta risultato | è | corretta giusta | e ed | o oppure | anche | non | a fino
+resposta | é está | correta certa | e | ou | também | não | a até
+antwoord | is | juist | en | of | ook | niet | tot
+svar svaret | är er | rätt riktigt riktig rigtigt rigtig | och og | eller | också også | inte ikke | till til
+odpověď | je | správně správná | a | nebo | také | není ne | až
+odpowiedź | jest (?<=ź_)to | poprawna prawidłowa | i oraz | lub albo | też także | nie | do
+vastaus | on | oikein | ja | tai | myös | ei | -
+răspuns răspunsul | este | corect corectă | și | sau | - | nu | până_la
+jawaban jawabannya | adalah | benar tepat | dan | atau | juga | bukan tidak | sampai
+đáp_án | là | đúng | và | hoặc | cũng | không | đến
+cevap | - | doğru | ve | veya | - | değil | -
+ответ | это | верно верен | и | или | также тоже | не | до
+απάντηση | είναι | σωστή σωστό | και | ή | επίσης | δεν όχι | έως μέχρι
+الإجابة | هي هو | صحيحة الصحيحة | و | أو | أيضا | ليس ليست | إلى
+उत्तर | - | सही | और | या | भी | नहीं | से
+คำตอบ | คือ | ถูก | และ | หรือ | ด้วย | ไม่ | ถึง
+答案 选项 選項 | 是 为 為 应为 應為 应该是 應該是 | 正确 正確 | 和 与 與 及 、 | 或者 或 | 也 | 不是 不 | 到 至
+正解 答え | は | 正しい | と | または か | も | ない | から
+정답 답 | 은 는 | 맞 | 와 과 | 또는 | 도 | 아니 | 에서 부터
+"""
+"""A row for each language, a column for each kind of word: what an answer is called, what it is, that it is right,
+what joins two answers, and what stands between the ends of a range. `-` is none, `_` a blank within a word."""
+
+
+def _patterns() -> Iterator[str]:
+    """For each kind, a pattern of its words: whole ones, but in scripts that have no blanks between them."""
+    for column in zip(*(row.split("|") for row in _ROWS.strip().splitlines()), strict=True):
+        cells = " ".join(column).replace("_", r"\s")
+        words = [word for word in dict.fromkeys(f"{cells} {normalize('NFKC', cells)}".split()) if word != "-"]
+        whole = [word for word in words if word < "\u0900"]
+        yield rf"(?:\b(?:{'|'.join(whole)})\b|{'|'.join(word for word in words if word not in whole)})"
+
+
+ANSWER, IS, RIGHT, AND, OR, ALSO, NOT, TO = _patterns()
