@@ -189,6 +189,7 @@ class TestNumeric(ScorerContract):
         ("It prints:\n[1] \u221242", -42),
         ("\n[1] 42", 42),
         ("#### 12 apples in 2 boxes", 12),
+        ("#### 12 million in 2024", 12e6),
         ("24 in a box of 7, so 31", 31),
         # a word that begins with one letter and another than a to z
         ("5 a\u00f1os", 5),
@@ -388,11 +389,25 @@ def test_numbers_are_read_as_people_write_them(text: str, number: float | None) 
         "42 lub 45",
         "42 ho\u1eb7c 45",
         "42\u548c45",
+        *(f"42 {word} 45" for word in ("nebo", "tai", "sau", "v\u00e0", "\u03ae", "\u0623\u0648", "\u092f\u093e")),
+        *(
+            f"42 {word} 45"
+            for word in ("a\u017e", "do", "hasta", "\u0111\u1ebfn", "\u0625\u0644\u0649", "\u0e16\u0e36\u0e07")
+        ),
+        "42 km nebo 45 km",
+        "#### 2 heures et 30 minutes",
+        "5 h 10",
+        "5 ft 10",
+        "5 times (3 km)",
         "42\u306845",
         "42\uacfc 45",
         "2 ore e 30 minuti",
         "2 \u0447\u0430\u0441\u0430 \u0438 30 \u043c\u0438\u043d\u0443\u0442",
         "mindestens 42",
+        *(
+            f"{bound} 42"
+            for bound in ("almeno", "minst", "co najmniej", "\ucd5c\uc18c", "\u5c11\u306a\u304f\u3068\u3082")
+        ),
         "au moins 42",
         "m\u00e1s de 42",
         "\u81f3\u5c1142",

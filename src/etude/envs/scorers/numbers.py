@@ -102,6 +102,11 @@ class Number(NamedTuple):
     start: int
     end: int
 
+    @property
+    def share(self) -> Fraction | None:
+        """The same, with percent read as hundredths."""
+        return self.value / 100 if self.percent and self.value is not None else self.value
+
 
 def plain(text: str) -> str:
     """A text with its numbers written in one way: signs in front, no groups of digits, `^` for powers."""

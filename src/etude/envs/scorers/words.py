@@ -29,16 +29,20 @@ cevap | - | doğru | ve | veya | - | değil | -
 정답 답 | 은 는 | 맞 | 와 과 | 또는 | 도 | 아니 | 에서 부터
 """
 """A row for each language, a column for each kind of word: what an answer is called, what it is, that it is right,
-what joins two answers, and what stands between the ends of a range. `-` is none, `_` a blank within a word."""
+what joins two answers, and what stands between the ends of a range. `-` is none, `_` a blank."""
 
 
-def _patterns() -> Iterator[str]:
-    """For each kind, a pattern of its words: whole ones, but in scripts that have no blanks between them."""
-    for column in zip(*(row.split("|") for row in _ROWS.strip().splitlines()), strict=True):
-        cells = " ".join(column).replace("_", r"\s")
-        words = [word for word in dict.fromkeys(f"{cells} {normalize('NFKC', cells)}".split()) if word != "-"]
-        whole = [word for word in words if word < "\u0900"]
-        yield rf"(?:\b(?:{'|'.join(whole)})\b|{'|'.join(word for word in words if word not in whole)})"
+def any_of(words: str) -> str:
+    """A pattern for one of some words: whole ones, but in scripts that have no blanks between them."""
+    found = dict.fromkeys(f"{words} {normalize('NFKC', words)}".replace("_", r"\s").split())
+    whole = "|".join(word for word in found if word < "\u0900")
+    parts = "|".join(word for word in found if word >= "\u0900")
+    return rf"(?:\b(?:{whole})\b|{parts or '(?!)'})"
 
 
-ANSWER, IS, RIGHT, AND, OR, ALSO, NOT, TO = _patterns()
+def _columns() -> Iterator[str]:
+    for cells in zip(*(row.split("|") for row in _ROWS.strip().splitlines()), strict=True):
+        yield any_of(" ".join(cell for cell in cells if cell.strip() != "-"))
+
+
+ANSWER, IS, RIGHT, AND, OR, ALSO, NOT, TO = _columns()
