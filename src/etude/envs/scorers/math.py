@@ -4,12 +4,14 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import accumulate
 
 from pydantic import Field
 
 from etude.config import Section
 from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxed, expected, graded
-from etude.envs.scorers.numbers import CURRENCY, number, plain
+from etude.envs.scorers.numbers import CURRENCY, TEXT_COMMAND, UNITS, number, plain
+from etude.envs.scorers.words import ANSWER, IS
 from etude.errors import DataError
 from etude.records import Score, Task
 
@@ -19,12 +21,10 @@ _DEEPEST = 8
 """Lists within lists that are compared item by item."""
 _EMPTY_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{\s*\}|\sI hope (?:it|this) is correct\.?\Z")
 _EMPHASIS = re.compile(r"\*\*(?!\d)|(?<![\w)])\*\*|`|(?<![\w}])__|__(?!\w)|\A\*(?=[^*]+\*\Z)|\*\Z")
-_IS = r"(?:\b(?:is|are|equals|ist|lautet|est|es|\u00e8|\u00e9)\b|(?<!\u4e0d)[\u662f\u4e3a\u70ba\u306f\uc740])"
 _SAYS = re.compile(
-    r"(?i:.*(?:\b(?:answer|result|antwort|ergebnis|r[e\u00e9]ponse|respuesta|risposta|resposta|\u043e\u0442\u0432\u0435\u0442)\b"
-    rf"|\u7b54\u6848|\u7b54\u3048|\uc815\ub2f5)(?:[^=$\\]{{0,100}}{_IS})?"
+    rf"(?i:.*{ANSWER}(?:[^=$\\]{{0,100}}(?<!不){IS})?"
     r"|(?:[^=$\\]|\$[^$\n]{1,80}\$){0,300}\b(?:is|are|equals|gives|get|obtain|so|thus|hence|therefore)\b,?)"
-    r"(?i:\s(?:then|thus|hence|therefore|simply))?\s*[:\uff1a]?\s*(.+?)[.\u3002]?\s*"
+    r"(?i:\s(?:then|thus|hence|therefore|simply))?\s*(?:[:：]|(?i:(?<=ans))[.)])?\s*(.+?)[.。]?\s*"
 )
 _IS_THE_ANSWER = re.compile(
     r"(?i)(\S.{0,100}?),? is (?:the|my|our) (?:final |correct )?(?:answer|result|solution)\.?"
@@ -32,14 +32,9 @@ _IS_THE_ANSWER = re.compile(
 _DELIMITERS = re.compile(r"(?<!\\)\$|\\[()\[\]]")
 
 _TEXT = r"\\(?:text|mathrm|textrm|textbf|mbox)\{([^{}]*)\}"
-_BARE = (
-    "(?:(?:square|cubic|sq|cu) )?(?:[mckµμ]?m|in|ft|yd|mi|inch(?:es)?|feet|foot|yards?|miles?"
-    "|(?:milli|centi|kilo)?met(?:er|re)s?"
-    "|[mkµμ]?g|lbs?|pounds?|(?:kilo)?grams?|tons?|m?[lL]|lit(?:er|re)s?|m?s|sec(?:ond)?s?|min(?:ute)?s?|h|hrs?|hours?"
-    "|days?|weeks?|months?|years?|k?[JNW]|V|Hz|mph|rad(?:ian)?s?|dollars?|cents?|euros?|units?|points?|people|ways?)"
-)
+_BARE = rf"(?:(?:square|cubic|sq|cu) )?(?:{UNITS}|units?|points?|people|ways?)"
 _POWER = r"(?: ?\^ ?(?:\{-?\d\}|-?\d))?"
-_TEXT_UNIT = re.compile(rf"(?:(?<=[\d}})])|(?<=\\pi)|(?<=\u03c0))(?: ?{_TEXT}{_POWER}(?: ?(?:/|\\cdot))?){{1,4}}\Z")
+_TEXT_UNIT = re.compile(rf"(?:(?<=[\d}})])|(?<=\\pi)|(?<=π))(?: ?{_TEXT}{_POWER}(?: ?(?:/|\\cdot))?){{1,4}}\Z")
 _BARE_UNIT = re.compile(
     rf"(?<=[\d}})])(?: |(?=[cmk][mgl]\b)){_BARE}{_POWER}(?:(?:/| per | ?\\cdot ){_BARE}{_POWER})?\Z"
 )
@@ -53,13 +48,12 @@ _SIGNS = tuple(
     (sign, re.compile(pattern))
     for sign, pattern in (
         ("%", r"\\?%|\bper ?cent\b"),
-        ("\u00b0", r"\^ ?\{?\\circ\}?|\\degree(?![A-Za-z])|\u00b0|\bdegrees?\b"),
+        ("°", r"\^ ?\{?\\circ\}?|\\degree(?![A-Za-z])|°|\bdegrees?\b"),
         *((sign, re.escape(sign)) for sign in CURRENCY),
     )
 )
 """Units that are signs, which stand before or behind a number, or within a list."""
-_SIGN_OF = {"dollar": "$", "euro": "\u20ac"}
-_WORDS = re.compile(r"\\(?:text|math(?!bb)|operatorname|mbox|boldsymbol|bm)[a-z]*\s?\{([^{}]*)\}")
+_SIGN_OF = {"dollar": "$", "euro": "€"}
 _TIMES = (
     r"(?<=[\w)}]) ?(?:\*|\\cdot(?![A-Za-z])|\\times(?![A-Za-z])) ?(?!\\frac|[eE] ?[-+\d]|[xX] ?\d)"
     r"(?=[A-Za-z](?![A-Za-z\d])|sqrt|[(\\])"
@@ -68,38 +62,38 @@ _TIMES = (
 _FORMS = tuple(
     (re.compile(pattern), form)
     for pattern, form in (
-        (r"<=|\u2264|\\leq?(?:slant)?(?![A-Za-z])", r"\\le "),
-        (r">=|\u2265|\\geq?(?:slant)?(?![A-Za-z])", r"\\ge "),
+        (r"<=|≤|\\leq?(?:slant)?(?![A-Za-z])", r"\\le "),
+        (r">=|≥|\\geq?(?:slant)?(?![A-Za-z])", r"\\ge "),
         (r"\\begin\{bmatrix\}", r"\\begin{pmatrix}"),
         (r"\\end\{bmatrix\}", r"\\end{pmatrix}"),
         (r"\A\\therefore(?![A-Za-z])", ""),
         (r"\\(?:mathbb|Bbb) ?(?:\{([A-Z])\}|([A-Z]))", r"\\mathbb{\1\2}"),
-        ("\u211d", r"\\mathbb{R}"),
+        ("ℝ", r"\\mathbb{R}"),
         (r"\\(?:smallsetminus|backslash)(?![A-Za-z])", r"\\setminus "),
         (r"\\[dt]binom(?![A-Za-z])", r"\\binom"),
         (r"\{(\w+) ?\\choose ?(\w+)\}", r"\\binom{\1}{\2}"),
-        (r"!=|\u2260|\\neq?(?![A-Za-z])", r"\\ne "),
+        (r"!=|≠|\\neq?(?![A-Za-z])", r"\\ne "),
         (r"\\lt(?![A-Za-z])", "<"),
         (r"\\gt(?![A-Za-z])", ">"),
-        (r"\u03c0|(?<![A-Za-z\\])pi(?![A-Za-z])", r"\\pi "),
-        (r"\u221e|(?<![A-Za-z\\])infinity\b", r"\\infty "),
-        ("\u00b1", r"\\pm "),
+        (r"π|(?<![A-Za-z\\])pi(?![A-Za-z])", r"\\pi "),
+        (r"∞|(?<![A-Za-z\\])infinity\b", r"\\infty "),
+        ("±", r"\\pm "),
         (r"(?<![A-Za-z\\])(sin|cos|tan|ln|log|exp)(?![A-Za-z])", r"\\\1 "),
         (_TIMES, ""),
         (r"(?:\A|(?<=[(\[{,;=<>*/-])) ?\+(?=[\d\\])", ""),
-        (r"\u222a", r"\\cup "),
-        (r"\u2229", r"\\cap "),
-        (r"\u2208", r"\\in "),
-        (r"\u2205|\\varnothing(?![A-Za-z])", r"\\emptyset "),
+        (r"∪", r"\\cup "),
+        (r"∩", r"\\cap "),
+        (r"∈", r"\\in "),
+        (r"∅|\\varnothing(?![A-Za-z])", r"\\emptyset "),
         (r"\\(?:[lr]?vert|mid)(?![A-Za-z])", "|"),
-        (r"(?:\u221a|\\?sqrt) ?\(([^()]*)\)|\u221a ?(\w+)|\\sqrt ?(\w)", r"\\sqrt{\1\2\3}"),
+        (r"(?:√|\\?sqrt) ?\(([^()]*)\)|√ ?(\w+)|\\sqrt ?(\w)", r"\\sqrt{\1\2\3}"),
         (r"([\^_]) ?\((-?\w+)\)", r"\1{\2}"),
         (r"([\^_]) ?(-?(?:\d+|[A-Za-z]))", r"\1{\2}"),  # x^{2}3 stays another than x^23
         (r",? *(?<![A-Za-z\\])(?:or|and)\b|\\(?:lor|vee)(?![A-Za-z])|,", ";"),  # groups of digits are gone by now
         (r"(?<!\d) | (?!\d)", ""),  # 1 2 is not 12
-        (r"\\\{", "\u2983"),
-        (r"\\\}", "\u2984"),
-        ("\u2983\u2984", r"\\emptyset"),
+        (r"\\\{", "⦃"),
+        (r"\\\}", "⦄"),
+        ("⦃⦄", r"\\emptyset"),
         (r"\\frac\{-([^{}+-]*)\}", r"-\\frac{\1}"),
         (r"(?:(?<![\w)}/^])|(?<=matrix\}))(\d+)/(\d+|[A-Za-z]|\\pi)(?![\w({/.^!])", r"\\frac{\1}{\2}"),
         # (2/3) pi is 2 pi/3
@@ -113,7 +107,7 @@ _NAMED = re.compile(
 )
 _WORKED_OUT = re.compile(
     r"(?:[\d.+*/(){}^! -]|\\(?:times|cdot|div|frac|sqrt|binom|pi)(?![A-Za-z]))*"
-    r"(?:=|\\approx(?![A-Za-z])|[\u2248~])(?P<value>[^=]+)"
+    r"(?:=|\\approx(?![A-Za-z])|[≈~])(?P<value>[^=]+)"
 )
 _SLASH = re.compile(
     r"(-?)((?:\d+)?(?:\\[A-Za-z]+(?:\{\w+\})?|[A-Za-z])?(?:\^\{\w+\})?|\([^()]+\))"
@@ -125,9 +119,9 @@ _GREEK = {
     for letter in map(chr, range(0x391, 0x3CA))
     if (name := unicodedata.name(letter, "").rpartition(" ")[2].replace("LAMDA", "LAMBDA"))
 }
-_GREEK_LETTER = re.compile(r"(?<![\u0370-\u03ff])[\u0391-\u03a9\u03b1-\u03c9](?![\u0370-\u03ff])")
+_GREEK_LETTER = re.compile(r"(?<![Ͱ-Ͽ])[Α-Ωα-ω](?![Ͱ-Ͽ])")
 """By itself: those of a Greek word stay as they are."""
-_OPENS, _CLOSES = "([{\u2983", ")]}\u2984"
+_OPENS, _CLOSES = "([{⦃", ")]}⦄"
 
 
 class MathOptions(Section):
@@ -179,25 +173,25 @@ def same_result(one: str, other: str, rel_tol: float = 0.0) -> bool:
 
 def _measured(result: str) -> tuple[str, frozenset[str]]:
     """A result without what only changes how it looks, and its units: signs, and what stands behind it in words."""
-    text = plain(_DELIMITERS.sub("", result[:_LONGEST]).strip()).lstrip(" =\u2234\n").rstrip(" =.\n")
-    text = words[1] if (words := _WORDS.fullmatch(text)) else text
+    text = plain(_DELIMITERS.sub("", result[:_LONGEST]).strip()).lstrip(" =∴\n").rstrip(" =.\n")
+    text = words[1] if (words := TEXT_COMMAND.fullmatch(text)) else text
     signs = frozenset(sign for sign, pattern in _SIGNS if pattern.search(text))
     for _, pattern in _SIGNS:
         text = pattern.sub("", text)
     text = text.strip(" ")
     unit = _TEXT_UNIT.search(text)
-    if unit is not None and _NO_UNIT.search(re.sub(_POWER + r"\Z", "", _WORDS.sub(r"\1", unit[0]))):
+    if unit is not None and _NO_UNIT.search(re.sub(_POWER + r"\Z", "", TEXT_COMMAND.sub(r"\1", unit[0]))):
         unit = None
     if unit is None and (unit := _BARE_UNIT.search(text)) and number(_normal(text[: unit.start()])) is None:
         unit = None
     if unit is None:
         return _normal(text), signs
-    name = re.sub(r"[{} .]|(?<=[a-z]{2})s\Z", "", _WORDS.sub(r"\1", unit[0]))
+    name = re.sub(r"[{} .]|(?<=[a-z]{2})s\Z", "", TEXT_COMMAND.sub(r"\1", unit[0]))
     return _normal(text[: unit.start()]), signs | frozenset([_SIGN_OF.get(name, name)] if name else [])
 
 
 def _normal(text: str) -> str:
-    text = _WORDS.sub(r"\1", _WORDS.sub(r"\1", text))
+    text = TEXT_COMMAND.sub(r"\1", TEXT_COMMAND.sub(r"\1", text))
     text = _GREEK_LETTER.sub(lambda found: found[0].translate(_GREEK), text)
     for pattern, form in _FORMS:
         text = pattern.sub(form, text)
@@ -219,7 +213,7 @@ def _same(one: str, other: str, rel_tol: float, depth: int) -> bool:
     if len(items) > 1 or len(other_items) > 1 or opening or other_opening:
         if opening != other_opening or len(items) != len(other_items):
             return False
-        return _same_items(items, other_items, rel_tol, depth - 1, ordered=opening[:1] not in ("{", "\u2983"))
+        return _same_items(items, other_items, rel_tol, depth - 1, ordered=opening[:1] not in ("{", "⦃"))
     if (items[0], other_items[0]) != (one, other):
         return _same(items[0], other_items[0], rel_tol, depth - 1)
     first, second = number(one), number(other)
@@ -244,34 +238,28 @@ def _items(text: str) -> tuple[str, list[str]]:
     """The brackets around a result, empty where none count, and what commas separate within them."""
     if (inside := _inside(text)) is not None:
         items = _split(inside)
-        if len(items) > 1 or text[0] == "\u2983" or (text[0] in "([" and text[0] + text[-1] not in ("()", "[]")):
-            return (text[0] + text[-1]).replace("{}", "\u2983\u2984"), items
+        if len(items) > 1 or text[0] == "⦃" or (text[0] in "([" and text[0] + text[-1] not in ("()", "[]")):
+            return (text[0] + text[-1]).replace("{}", "⦃⦄"), items
         return ("", [inside]) if text[0] in "({" else ("", [text])
     return "", _split(text)
 
 
 def _inside(text: str) -> str | None:
     """What stands in brackets that are around all of a text."""
-    if len(text) < 3 or text[0] not in _OPENS or text[-1] not in _CLOSES:
-        return None
-    depth = 0
-    for place, sign in enumerate(text):
-        depth += (sign in _OPENS) - (sign in _CLOSES)
-        if depth == 0:
-            return text[1:-1] if place == len(text) - 1 else None
-    return None
+    depths = _depths(text)
+    around = text[:1] in _OPENS and text[-1:] in _CLOSES and len(text) > 2 and 0 not in depths[:-1]
+    return text[1:-1] if around and depths[-1] == 0 else None
 
 
 def _split(text: str) -> list[str]:
     """The parts of a text between semicolons that stand in no brackets."""
-    parts, depth = [""], 0
-    for sign in text:
-        depth += (sign in _OPENS) - (sign in _CLOSES)
-        if sign == ";" and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return parts
+    parts = ("\0" if sign == ";" and depth == 0 else sign for sign, depth in zip(text, _depths(text), strict=True))
+    return "".join(parts).split("\0")
+
+
+def _depths(text: str) -> list[int]:
+    """How many brackets are open behind each sign of a text."""
+    return [*accumulate((sign in _OPENS) - (sign in _CLOSES) for sign in text)]
 
 
 def _named(text: str) -> tuple[str, str]:

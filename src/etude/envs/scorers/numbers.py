@@ -9,6 +9,15 @@ from unicodedata import normalize
 from etude.envs.splits import one_form
 
 CURRENCY = "$€£¥₹₩₽₺"
+UNITS = (
+    "(?:[kcmµμ]?m|in|inch(?:es)?|ft|feet|foot|yd|yards?|mi|miles?|(?:milli|centi|kilo)?met(?:er|re)s?"
+    "|[mkµμ]?g|lbs?|pounds?|oz|ounces?|stone|(?:kilo)?grams?|tons?|m?[lL]|lit(?:er|re)s?"
+    "|m?s|sec(?:ond)?s?|min(?:ute)?s?|h|hrs?|hours?|days?|weeks?|months?|years?|jours?|mois|ans?|semaines?"
+    "|stunden?|minuten?|sekunden?|jahre?|monate?|tage?|wochen?|heures?|horas?|minutos?|segundos?|días?|meses|años?"
+    "|k?[JNW]|V|Hz|k?mol|mph|rad(?:ian)?s?|dollars?|cents?|euros?|degrees?)"
+)
+TEXT_COMMAND = re.compile(r"\\(?:text|math(?!bb)|operatorname|mbox|boldsymbol|bm)[a-z]*\s?\{([^{}]*)\}")
+"""A text within a formula."""
 _MAGNITUDES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _LONGEST = 1000
 """Characters of one number; more are no number that anybody meant."""
@@ -19,25 +28,26 @@ _SIGNS = str.maketrans(
     {
         **{chr(sign + 0xFEE0): chr(sign) for sign in range(0x21, 0x7F)},  # full width
         **dict.fromkeys("\u2010\u2011\u2212\ufe63\uff0d", "-"),
-        **dict.fromkeys("\u2044\u2215\u00f7", "/"),
-        "\u00d7": r"\times ",
-        "\u22c5": r"\cdot ",
-        "\u00b7": r"\cdot ",
+        **dict.fromkeys("\u2044\u2215÷", "/"),
+        "×": r"\times ",
+        "⋅": r"\cdot ",
+        "·": r"\cdot ",
         "\u2019": "'",
-        **dict(zip("\u066a\u066b\u066c", "%.,", strict=True)),  # Arabic
+        **dict(zip("٪٫٬", "%.,", strict=True)),  # Arabic
     }
 )
 _OTHER_DIGIT = re.compile(r"[^\D0-9]")
-_VULGAR = re.compile(r"(?P<whole>(?<=\d) ?)?(?P<part>[\u00bc-\u00be\u2150-\u215e])")
-_SUPERSCRIPT = re.compile(r"(?<=[\w)\]}])[\u2070\u00b9\u00b2\u00b3\u2074-\u207b]+")
-_SUBSCRIPT = re.compile(r"(?<=\w)[\u2080-\u2089]+")
+_VULGAR = re.compile(r"(?P<whole>(?<=\d) ?)?(?P<part>[¼-¾⅐-⅞])")
+_SUPERSCRIPT = re.compile(r"(?<=[\w)\]}])[⁰¹²³⁴-⁻]+")
+_SUBSCRIPT = re.compile(r"(?<=\w)[₀-₉]+")
 _FRACTION = re.compile(r"\\[dtc]?frac\s?(\{[^{}]{0,200}\}|\w)\s?(\{[^{}]{0,200}\}|\w)")
 _AHEAD = rf"(?=[{CURRENCY}]?(?:\.?\d|\\frac))"
 _FORMS = tuple(
     (re.compile(pattern), plain)
     for pattern, plain in (
         (r"\\([$%#])", r"\1"),
-        (r" ?\^ ?(?:\{ ?\\circ ?\}|\\circ(?![A-Za-z]))|\\degrees?(?![A-Za-z])", "\u00b0"),
+        (r"\\(?:text)?color\{\w+\}", ""),
+        (r" ?\^ ?(?:\{ ?\\circ ?\}|\\circ(?![A-Za-z]))|\\degrees?(?![A-Za-z])", "°"),
         (r"\\!|\\(?:left|right|[bB]igg?[lr]?|displaystyle)(?![A-Za-z])", ""),
         (r"(?<!\\)\\[,;: ]|~|\\q?quad(?![A-Za-z])", " "),
         (r"\{([, ])\}", r"\1"),
@@ -49,9 +59,9 @@ _FORMS = tuple(
         (r"\*\*", "^"),
         (r"(?<!\w)__?(?=\S)|(?<=\w)__?(?![\w{(])", ""),
         # a sign apart from its number
-        (rf"(?i)(?<![\w-])(?:minus|negative|\u043c\u0438\u043d\u0443\u0441)[^\S\n]{{1,3}}{_AHEAD}", "-"),
-        (rf"(?<!\u6b63)[\u8d1f\u8ca0](?=\d)|(?:\u30de\u30a4\u30ca\u30b9|\ub9c8\uc774\ub108\uc2a4)[ ]?{_AHEAD}", "-"),
-        (rf"([=:(\[{{$\u2248][^\S\n]?|\b(?:is|are|equals)[^\S\n])-[^\S\n]{{1,3}}{_AHEAD}", r"\1-"),
+        (rf"(?i)(?<![\w-])(?:minus|negative|минус)[^\S\n]{{1,3}}{_AHEAD}", "-"),
+        (rf"(?<!正)[负負](?=\d)|(?:マイナス|마이너스)[ ]?{_AHEAD}", "-"),
+        (rf"([=:(\[{{$≈][^\S\n]?|\b(?:is|are|equals)[^\S\n])-[^\S\n]{{1,3}}{_AHEAD}", r"\1-"),
         (r"\A(\s*)-\s{1,3}(?=[^\s\d]?[.\d\\][^A-Za-z\n]{0,40}\s*\Z)", r"\1-"),  # else it begins an item of a list
     )
 )
@@ -76,7 +86,7 @@ def _exponent(name: str) -> str:
 _NUMBER = re.compile(
     rf"""
     [\^_][{{(]?[-+]?\w*                                     # an exponent or index of something else
-    |(?P<sign>(?<![\w)\]}}])[-+]|(?<![^\s(\[{{=:$])\u2013)?  # behind a word or a bracket it is an operator or a range
+    |(?P<sign>(?<![\w)\]}}])[-+]|(?<![^\s(\[{{=:$])–)?  # behind a word or a bracket it is an operator or a range
     (?:[{CURRENCY}][ ]?)?
     (?<![A-Za-z_\d])(?<!\w\.)                                       # not inside a word or another number
     (?P<number>
@@ -158,7 +168,7 @@ def _value(found: re.Match[str]) -> Fraction | None:
         return None
     many = (found["many"] or "").lower()
     value *= 10 ** sum(many.count(word) * zeros for word, zeros in _MAGNITUDES.items())
-    return -value if found["sign"] in ("-", "\u2013") else value
+    return -value if found["sign"] in ("-", "–") else value
 
 
 def _mixed(found: re.Match[str]) -> Fraction | None:

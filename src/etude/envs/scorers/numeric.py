@@ -8,7 +8,7 @@ from pydantic import Field
 
 from etude.config import Section
 from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxed, expected, graded, last_box
-from etude.envs.scorers.numbers import CURRENCY, Number, numbers, plain, with_points
+from etude.envs.scorers.numbers import CURRENCY, TEXT_COMMAND, UNITS, Number, numbers, plain, with_points
 from etude.envs.scorers.words import AND, IS, NOT, OR, TO, any_of
 from etude.errors import DataError
 from etude.records import Score, Task
@@ -16,7 +16,6 @@ from etude.records import Score, Task
 _MARK = "####"
 _TAG = re.compile(r"</?[A-Za-z][\w-]{0,20}(?: [^<>\n]{0,80}=[^<>\n]{0,80})? ?/?>|<([-+]?[\d.,]+)>")
 """A tag, or a number that is written like one; any other `<` compares."""
-_WORDS = re.compile(r"\\(?:text|math|operatorname|color)[a-z]*\{([^{}]*)\}")
 _DIGIT = re.compile(r"[\d¼-¾⅐-⅞]")
 _NEAR = 2000
 """Characters around the number that counts which are looked at."""
@@ -46,11 +45,7 @@ _BOTH = re.compile(
 )
 """Between two numbers that stand side by side."""
 _MEASURE = re.compile(
-    r" ?(?:(?:h(?:ou)?rs?|min(?:ute)?s?|sec(?:ond)?s?|days?|weeks?|months?|years?|feet|foot|ft|inch(?:es)?|in|yards?"
-    r"|miles?|lbs?|pounds?|oz|ounces?|stone|dollars?|cents?|degrees?|d|h|m|s|km|cm|mm|kg|g"
-    r"|stunden?|minuten?|sekunden?|jahre?|monate?|tage?|wochen?|heures?|jours?|mois|ans?|semaines?|horas?|minutos?"
-    r"|segundos?|días?|meses|años?|ч|час\w*|мин\w*)(?![^\W\d_])"
-    r"|[°'′\"年月天日分秒元角米]|小时|時間|시간|[분초년월일])",
+    rf" ?(?:(?:{UNITS}|d|час\w*|ч|мин\w*)(?![^\W\d_])|[°'′\"年月天日分秒元角米]|小时|時間|시간|[분초년월일])",
     re.IGNORECASE,
 )
 """Of an amount that has several numbers, as in `5 ft 10 in`."""
@@ -70,7 +65,7 @@ _AGAIN = re.compile(rf"{_UNIT} ?\((?P<or>{OR})?(?:=|≈|~|about|approx\w*\.?|i\.
 _SYMBOL = r"\\(?:pi|theta|alpha|beta|gamma|lambda|phi|omega)(?![a-z])|[α-λν-ω]"  # micro is a unit
 _FUNCTION = r"(?:log|ln|sin|cos|tan|exp)"
 _BOUND = r"[≤≥≠]|\\(?:[lg](?:e|eq|t|eqslant)|neq?)(?![a-z])"
-_IN_UNIT = r"\{(?:[kcm]?m|mi|ft|[km]?g|k?mol|k?[JNW]|m?L|rad|s|h|hr|min)(?:\^\{?[23]\}?)?\}"
+_IN_UNIT = rf"\{{{UNITS}(?:\^\{{?[23]\}}?)?\}}"
 _BOUND_WORDS = any_of(
     "than than_or_equal_to least most up_to over under above below not base"
     " mindestens höchstens mehr_als weniger_als moins plus_de menos más_de mas_de mais_de meno più_di almeno"
@@ -207,7 +202,7 @@ def _read(text: str, place: int) -> tuple[str, list[Number], int]:
         return text, [], 0
     middle = digit.start() if place == 0 else len(text) - digit.start()
     text = text[max(0, middle - _NEAR) : middle + _NEAR]
-    text = _PER.sub(r"\1\2", with_points(plain(_TAG.sub(r" \1 ", _WORDS.sub(r"\1", text)))))
+    text = _PER.sub(r"\1\2", with_points(plain(_TAG.sub(r" \1 ", TEXT_COMMAND.sub(r"\1", text)))))
     return text, (found := numbers(text)), place % len(found) if found else 0
 
 

@@ -1,10 +1,11 @@
 """Words that scorers look for in answers, in the languages that models answer in."""
 
+import re
 from collections.abc import Iterator
 from unicodedata import normalize
 
 _ROWS = """
-answer ans solution | is are equals | correct right true | and plus | or | also too likewise | not | to until
+answer ans solution result | is are equals | correct right true | and plus | or | also too likewise | not | to until
 antwort lösung ergebnis | ist lautet | richtig korrekt | und | oder | auch | nicht | bis
 réponse reponse résultat | est | juste correcte | et | ou | aussi | pas | à jusqu'à
 respuesta resultado | es está | correcta correcto | y e | o u | también | no | a hasta
@@ -14,7 +15,7 @@ antwoord | is | juist | en | of | ook | niet | tot
 svar svaret | är er | rätt riktigt riktig rigtigt rigtig | och og | eller | också også | inte ikke | till til
 odpověď | je | správně správná | a | nebo | také | není ne | až
 odpowiedź | jest (?<=ź_)to | poprawna prawidłowa | i oraz | lub albo | też także | nie | do
-vastaus | on | oikein | ja | tai | myös | ei | -
+vastaus | (?<=vastaus_)on | oikein | ja | tai | myös | ei | -
 răspuns răspunsul | este | corect corectă | și | sau | - | nu | până_la
 jawaban jawabannya | adalah | benar tepat | dan | atau | juga | bukan tidak | sampai
 đáp_án | là | đúng | và | hoặc | cũng | không | đến
@@ -26,17 +27,21 @@ cevap | - | doğru | ve | veya | - | değil | -
 คำตอบ | คือ | ถูก | และ | หรือ | ด้วย | ไม่ | ถึง
 答案 选项 選項 | 是 为 為 应为 應為 应该是 應該是 | 正确 正確 | 和 与 與 及 、 | 或者 或 | 也 | 不是 不 | 到 至
 正解 答え | は | 正しい | と | または か | も | ない | から
-정답 답 | 은 는 | 맞 | 와 과 | 또는 | 도 | 아니 | 에서 부터
+정답 답 | 은 (?<!또)는 | 맞 | 와 과 | 또는 | 도 | 아니 | 에서 부터
 """
 """A row for each language, a column for each kind of word: what an answer is called, what it is, that it is right,
-what joins two answers, and what stands between the ends of a range. `-` is none, `_` a blank."""
+what joins two answers or takes one back, and what stands between the ends of a range. `-` is none, `_` a blank."""
+
+
+_NO_BLANKS = re.compile("[\u0900-\u1dff\u2e80-\uffff]")
+"""Letters of Thai, Chinese and other scripts, of which words stand side by side or begin and end with marks."""
 
 
 def any_of(words: str) -> str:
     """A pattern for one of some words: whole ones, but in scripts that have no blanks between them."""
     found = dict.fromkeys(f"{words} {normalize('NFKC', words)}".replace("_", r"\s").split())
-    whole = "|".join(word for word in found if word < "\u0900")
-    parts = "|".join(word for word in found if word >= "\u0900")
+    whole = "|".join(word for word in found if not _NO_BLANKS.search(word))
+    parts = "|".join(filter(_NO_BLANKS.search, found))
     return rf"(?:\b(?:{whole})\b|{parts or '(?!)'})"
 
 
