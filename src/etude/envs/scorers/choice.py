@@ -13,8 +13,6 @@ from etude.records import Score, Task
 
 _HEAD, _TAIL = 20_000, 40_000
 """Characters at the beginning and at the end of a longer answer that are looked at."""
-_SHORT = 80
-"""Characters of an answer in which one letter may stand among words that say nothing else."""
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FILLED = {start + at: letter for start in (0x1F150, 0x1F170) for at, letter in enumerate(_ALPHABET)}
 """Letters in filled circles and squares, which no Unicode form takes apart."""
@@ -122,15 +120,7 @@ class _Reading:
     def label(self) -> str | None:
         """The one that is chosen: what says most clearly that it is the answer decides, whether it can be read or
         not."""
-        for way in (
-            self._stated,
-            self._whole_option,
-            self._first_line,
-            self._starts,
-            self._named,
-            self._option,
-            self._only,
-        ):
+        for way in (self._stated, self._whole_option, self._first_line, self._starts, self._named, self._option):
             if found := way():
                 return found.pop() if len(found) == 1 else None
         return None
@@ -201,18 +191,6 @@ class _Reading:
                     yield label, bool(unsure)
                 text = edged.sub("\0", text)
 
-    def _only(self) -> set[str | None]:
-        """The letters of a short answer that says nothing else, as in `B it is`, `not A but B` or, in any language,
-        `Answer: B`."""
-        named = words.LABELLED.match(self.text)
-        denied = named and (self._option_of(named["words"]) or words.DENIED_BEFORE.search(named["words"]))
-        if denied or self.supposes or len(self.text) > _SHORT:
-            return set()
-        text = words.LEFT_ASIDE.sub(" ", self.text[named.end() :] if named else self.text)
-        if not words.SAYS_NOTHING.fullmatch(words.LETTER.sub(" ", text)):
-            return set()
-        return {match["label"] for match in words.LETTER.finditer(text) if self._is_label(match)}
-
     def _said(self, *patterns: re.Pattern[str]) -> list[re.Match[str]]:
         """Where it is said which label is right: not denied, nor the choice of others, nor only supposed."""
         said, supposed = list[re.Match[str]](), None
@@ -280,8 +258,8 @@ class _Reading:
         label = found["label"].upper()
         line = self.text[max(0, found.start() - 300) : found.start()].rpartition("\n")[2]
         behind = _BEHIND.match(self.text, self._end(found))
-        others = {self._option_of(line), self._option_of(behind[0] if behind else "")}
-        if self.taken_back >= found.end() or not others <= {None, label}:
+        texts = (line, found[0].partition(":")[0], behind[0] if behind else "")
+        if self.taken_back >= found.end() or not {None, label}.issuperset(map(self._option_of, texts)):
             return None
         return None if self._joined(found) or self._beside(found) else label
 
