@@ -1,7 +1,7 @@
 """A scorer for multiple choice."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from unicodedata import normalize
 
 from etude.config import Section
@@ -95,12 +95,8 @@ def read_label(answer: str, listed: Mapping[str, str], labels: str) -> str | Non
 
 
 def _clean(text: str) -> str:
-    text = normalize("NFKC", one_form(text).translate(_FILLED))
-    return _apart(_MARKUP.sub("", _WRAPPED.sub(r"\2\3", text)).strip())
-
-
-def _apart(text: str) -> str:
-    """A text with blanks between Chinese, Japanese or Korean words and letters."""
+    text = normalize("NFKC", one_form(text).translate(_FILLED)).replace("}{", "} {")
+    text = _MARKUP.sub("", _WRAPPED.sub(r"\2\3", text)).strip()
     return text if text.isascii() else _BESIDE_ASIAN.sub(" ", text)
 
 
@@ -110,20 +106,23 @@ class _Reading:
     def __init__(self, answer: str, listed: Mapping[str, str], labels: str) -> None:
         self.labels = labels
         self.listed = {label: fold(option).rstrip(".") for label, option in listed.items()}
-        self.answer = _apart(self._without_list(answer))
+        self.answer = self._without_list(answer)
         self.text = _clean(self.answer)
-        self.taken_back = max((found.start() for found in words.TAKEN_BACK.finditer(self.text)), default=0)
-        """Where it is last said that what stands before is no longer meant."""
         self.supposes = False
         """Whether a label is only supposed to be right: what else is said may follow from that."""
 
     def label(self) -> str | None:
-        """The one that is chosen: what says most clearly that it is the answer decides, whether it can be read or
-        not."""
-        for way in (self._stated, self._whole_option, self._first_line, self._starts, self._named, self._option):
-            if found := way():
-                return found.pop() if len(found) == 1 else None
-        return None
+        """The one that is chosen, by a label or else by the text of an option."""
+        found = self._found()
+        if not found and self.listed:
+            self.text = self._with_labels(self.text)
+            found = self._found()
+        return found.pop() if len(found) == 1 else None
+
+    def _found(self) -> set[str | None]:
+        """What says most clearly which label is the answer, whether it can be read or not."""
+        self.taken_back = max((found.start() for found in words.TAKEN_BACK.finditer(self.text)), default=0)
+        return self._stated() or self._whole_option() or self._first_line() or self._starts() or self._named()
 
     def _stated(self) -> set[str | None]:
         """The last sentence that says which label is right."""
@@ -144,9 +143,9 @@ class _Reading:
         """A label alone, where nothing behind it speaks for another one."""
         for found in self._labels(words.FIRST_LINE):
             label, end = found["label"].upper(), found.end()
-            letters = (match["label"] for match in self._labels(words.LETTER, end) if not self._denied(match))
-            options = (option for option, denied in self._options(fold(self.text[end:])) if not denied)
-            if self.taken_back < end and {label, *letters, *options} == {label}:
+            rest = _Reading(self._with_labels(self.text[end:]), self.listed, self.labels)
+            others = {match["label"] for match in rest._labels(words.LETTER) if not rest._denied(match)}
+            if self.taken_back < end and others <= {label}:
                 return {label}
         return set()
 
@@ -166,40 +165,18 @@ class _Reading:
         said = [] if self.supposes else self._said(words.NAMED) or self._said(words.IN_BRACKETS)
         return {self._sure(match) for match in said}
 
-    def _option(self) -> set[str | None]:
-        """Options whose text stands in the answer."""
-        if self.supposes or any(found["label"] in self.labels for found in words.OR_LABEL.finditer(self.text)):
-            return set()
-        return {None if denied else label for label, denied in self._options(fold(self.answer))}
-
-    def _options(self, text: str) -> Iterator[tuple[str, bool]]:
-        """The labels of options whose text stands in a folded text, outside of longer ones, and whether it is denied
-        or supposed."""
-        for label, option in sorted(self.listed.items(), key=lambda item: -len(item[1])):
-            if not option or option not in text:
-                continue
-            edged = re.compile(words.EDGES % re.escape(option) + (r"(?!\s\w)" if option == "no" else ""))  # `no idea`
-            if found := edged.search(text):
-                before = text[max(0, found.start() - 60) : found.start()]
-                unsure = (
-                    words.SUPPOSED_BEFORE.search(before)
-                    or words.DENIED_BEFORE.search(before)
-                    or words.DENIED_BEHIND.match(text, found.end())
-                    or any(words.OPTION_DENIED_BEHIND.match(text, again.end()) for again in edged.finditer(text))
-                )
-                if not words.NOT_THIS.search(before):
-                    yield label, bool(unsure)
-                text = edged.sub("\0", text)
-
     def _said(self, *patterns: re.Pattern[str]) -> list[re.Match[str]]:
-        """Where it is said which label is right: not denied, nor the choice of others, nor only supposed."""
+        """Where it is said which label is right: not denied then or later, nor the choice of others, nor
+        only supposed."""
         said, supposed = list[re.Match[str]](), None
         found = [match for pattern in patterns for match in self._labels(pattern)]
         for match in sorted(found, key=lambda match: match.start("label")):
             follows = supposed is not None and not words.SUPPOSED_TO.search(self.text, supposed, match.start())
             if follows or self._supposed(match):
                 supposed = match.end()
-            elif not self._denied(match) and not words.OTHERS.search(self._before(match)):
+            elif self._denied(match):
+                said = [one for one in said if one["label"] != match["label"]]
+            elif not words.OTHERS.search(self._before(match)):
                 said.append(match)
         self.supposes |= supposed is not None
         return said
@@ -216,6 +193,14 @@ class _Reading:
                 for match in sorted(found.values(), key=lambda match: match.start(), reverse=True):
                     answer = answer[: match.start()] + answer[match.end() :]
         return answer
+
+    def _with_labels(self, text: str) -> str:
+        """A text with labels in place of the texts of options."""
+        folded = fold(text)
+        labels = {option: f"({label})" for label, option in self.listed.items() if option and option in folded}
+        options = sorted(map(re.escape, labels), key=len, reverse=True)
+        pattern = words.EDGES % "|".join(options).replace("\\ ", r"\s+")
+        return re.sub(pattern, lambda found: labels.get(fold(found[0]), found[0]), text, flags=re.IGNORECASE)
 
     def _labels(self, pattern: re.Pattern[str], start: int = 0, end: int | None = None) -> list[re.Match[str]]:
         found = pattern.finditer(self.text, start, len(self.text) if end is None else end)
@@ -281,8 +266,5 @@ class _Reading:
         beside = words.BESIDE.match(self.text, self._end(found))
         if beside is None or beside["or"] or beside["label"] is None:
             return beside
-        apart = re.search(r"[.;(\n]", beside[0]) is not None  # `A, B and C are wrong` denies A, too
-        denied = words.DENIED_BEHIND.match(self.text, beside.end()) or (
-            apart and words.ALL_DENIED.match(self.text, beside.end())
-        )
+        denied = words.DENIED_BEHIND.match(self.text, beside.end())
         return None if denied or beside["label"] not in set(self.labels) - {found["label"].upper()} else beside

@@ -83,7 +83,7 @@ WORD = re.compile(
 )
 """Behind `A` and `I`: they are words."""
 
-_TO_THE_LABEL = r"(?:(?!\b(?:but|so|and)\b)[^.,;:!?\n]){0,40}\Z"
+_TO_THE_LABEL = r"(?:(?!\b(?:but|so|and)\b)[^.,;:!?\n]){0,40}(?:[(\[]?(?-i:[A-Z])[)\]]? and )?\Z"
 SUPPOSED_BEFORE = _compiled(
     rf"(?:{any_of('if unless whether in_case provided_that given_that imagine supposing assuming')}"
     rf"|(?<!\bi )\b(?:suppose|assume)\b|\blet['’]?s (?:just )?say\b){_TO_THE_LABEL}"
@@ -110,6 +110,7 @@ DENIED_BEFORE = _compiled(
     rf"(?:{NOT}|{any_of('never neither nor no cannot doubt wrong incorrect false except almost nearly unlike')}"
     rf"|\b(?:eliminat|exclud|tempt|reject|discard|dismiss)\w*|\brul\w+ out\b|{any_of('rather_than instead_of')}"
     rf"|n['’]t\b|(?:^|(?<=[.:!?] ))\W*(?:is|are|could|can|what)\b){_TO_THE_LABEL}"
+    rf"|{any_of('wrong incorrect false')}[^.,;:!?\n]{{0,20}}:\W{{0,3}}\Z"
 )
 _WRONG = any_of(
     "wrong incorrect false untrue invalid impossible excluded eliminated dismissed discarded rejected ruled_out"
@@ -124,9 +125,7 @@ _AT_ONCE = (
     r"|(?<![.!?] )(?<![(\n])\b(?:unless|(?:only )?(?:if|when))\b(?! i\b)"
     rf"|\? no\b|是?[不错吗](?!是? ?{_LETTER})|では ?[なあ]|[가이] ?아[니닙])"
 )
-_LIST = rf"(?:(?:, ?| )(?:(?:and|or) )?{_LETTER}){{1,6}}"
-
-
+_LIST = rf"(?:(?:, ?{_LETTER}){{1,5}},?)?(?: (?:and|or) {_LETTER})"
 _VERB = any_of("is was are were seems looks appears would should must can has had does did")
 _REASON = any_of("because since as while whereas and so than the_only")
 _FINALLY = r"(?:(?:it|that|this|is|was|seems|still|actually|clearly) ){0,3}"
@@ -140,14 +139,9 @@ def _denied(wrong: str, at_once: str) -> str:
     )
 
 
-DENIED_BEHIND = _compiled(_denied(_NOT, _AT_ONCE))
+DENIED_BEHIND = _compiled(rf"(?:{_LIST})?{_denied(_NOT, _AT_ONCE)}")
 OPTION_DENIED_BEHIND = _compiled(_denied(_WRONG, _WRONG))
 """Behind a label with its option, as in `B) Nice is wrong`; `B) Nice is not big` says something of Nice."""
-ALL_DENIED = _compiled(_LIST + _denied(_NOT, _AT_ONCE))
-"""Behind the first of several labels, as in `B, C and D are wrong`."""
-NOT_THIS = _compiled(r"(?:[,;(–—-] ?(?:and )?not|rather than|instead of|unlike) (?:an? |the )?\Z")
-"""In front of an option that is only there to say that another one is meant."""
-
 JOINED = _compiled(rf"(?:\W|\([^()\n]{{1,80}}\)|{AND}|{OR}|{ALSO}){{0,20}}")
 """All that stands between two sentences that name an answer each, so that neither takes the other one's place."""
 _MARKS = r"[ .,;:!?()\[\]…–—-]{0,5}"
@@ -168,10 +162,9 @@ BESIDE = _compiled(
 )
 """Behind a label: another one that could be meant as well, or only that there is one."""
 OR_BEFORE = _compiled(rf"{any_of('or oder either')}\W{{0,3}}(?:option |the )?\Z")
-OR_LABEL = _compiled(r"(?:\b(?:or|and) |/)[(\[]?(?P<label>(?-i:[A-Z]))(?![\w'’])")
 ALSO_SAID = _compiled(ALSO)
 EDGES = (
     r"(?<!\w)(?<!\d[.,:])(?<![./^+√−–-])(?<![+/^×−–\d-]\s(?=\d))(?<!minus\s)"
-    r"(?<!negative\s)%s(?![\w/^-]|\s?[/^×]|[.,:]\d|(?<=\d)\s\d)"
+    r"(?<!negative\s)(?:%s)(?!(?<=no)\s\w)(?![\w/^-]|\s?[/^×]|[.,:]\d|(?<=\d)\s\d)"
 )
 """The text of an option by itself: `5` is not in `-5`, `0.5` and `1/5`."""
