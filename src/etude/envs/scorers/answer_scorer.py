@@ -130,11 +130,6 @@ def accepted(task: Task) -> tuple[str, ...]:
     return texts
 
 
-def last_box(text: str) -> int:
-    r"""Where the last `\boxed{}` with something in it begins; -1 where there is none."""
-    return next((start for start, _, inside in boxes(text) if inside), -1)
-
-
 def boxed(text: str) -> str:
     r"""What the last `\boxed{}` with something in it holds, after those beside it, as in `\boxed{1} or \boxed{2}`;
     empty where there is none."""

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from etude.config import Section
-from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxed, expected, graded, last_box
+from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxed, expected, graded
 from etude.envs.scorers.numbers import CURRENCY, TEXT_COMMAND, UNITS, Number, numbers, plain, with_points
 from etude.envs.scorers.words import AND, IS, NOT, OR, TO, any_of
 from etude.errors import DataError
@@ -31,7 +31,7 @@ _UNIT = (
 _NEXT = rf"[ ]?(?:\b[A-Za-z](?:_?\w?|_\{{\w{{1,5}}\}})[ ]?=[ ]?)?[{CURRENCY}]?"
 _EITHER = re.compile(
     rf"""{_UNIT}(?:
-        [\s?!.,;()*$]*(?:{OR}|{TO}|\b(?:through|thru|till|versus|vs|of|by|per|plus|times|over|choose|mod)\b)
+        [\s?!.,;()*$]*(?:{OR}|{TO}|{_OPERATOR})
             [\s,(:*$.]*(?:up[ ]to|about|maybe|perhaps|possibly|even|rather|is[ ]it|also)?
         |[ ,;(]+(?:maybe|perhaps|possibly|vielleicht|(?:and[ ]|but[ ])?{NOT}|rather[ ]than|instead[ ]of|out[ ]of)\b
         |[ ]?(?:[-–—+*&|/'、]|\+[-/]{{1,2}}|±|…|\.\.\.?|\\(?:pm|times|cdot|sim|to|[lc]?dots|div)(?![a-z])|\bx\b)[ ]?
@@ -165,34 +165,35 @@ def read_number(text: str, percent: Literal["drop", "fraction"] = "drop") -> flo
     r"""The number in the last `\boxed{}`, or the first one behind `####`, or the last one of a text; None when there
     is none, when several could be meant, or when it is too large."""
     text, found, place = _region(text)
-    if not found or found[place].value is None:
+    if not found:
         return None
     if 0 < place == len(found) - 1 and _is_again(text, *found[place - 1 :]):
         place -= 1
-    start, end = found[place].start, found[place].end
-    first = start + (text[start] in "+-")
-    if _BEFORE.search(text[max(0, first - _FAR) : first]) or _BEHIND.match(text, end):
-        return None
-    if (place and _joined(text, *found[place - 1 : place + 1], last=True)) or (
-        place + 1 < len(found) and _joined(text, *found[place : place + 2], last=False)
+    number = found[place]
+    value = number.share if percent == "fraction" else number.value
+    before, behind = found[place - 1 : place] if place else [], found[place + 1 : place + 2]
+    first = number.start + (text[number.start] in "+-")
+    if (
+        value is None
+        or _BEFORE.search(text[max(0, first - _FAR) : first])
+        or _BEHIND.match(text, number.end)
+        or any(_joined(text, one, number, last=True) for one in before)
+        or any(_joined(text, number, other, last=False) for other in behind)
     ):
         return None
-    value = found[place].value
-    assert value is not None
     try:
-        return float(value / 100 if found[place].percent and percent == "fraction" else value)
+        return float(value)
     except OverflowError:
         return None
 
 
 def _region(text: str) -> tuple[str, list[Number], int]:
     """The part of a text that has its number, all numbers in it, and the place of the one that counts."""
-    box, mark = last_box(text), text.rfind(_MARK)
-    if box > mark and (inside := boxed(text)):
+    head, mark, tail = text.rpartition(_MARK)
+    if inside := boxed(tail):
         return _read(_FACTORIAL.sub(" factorial", inside), -1)
-    head, mark_sign, tail = text.rpartition(_MARK)
-    read = _read(tail, 0 if mark_sign else -1)
-    return read if read[1] or not mark_sign else _read(head, -1)
+    read = _read(tail, 0 if mark else -1)
+    return read if read[1] or not mark else _read(head, -1)
 
 
 def _read(text: str, place: int) -> tuple[str, list[Number], int]:
