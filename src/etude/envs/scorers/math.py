@@ -54,73 +54,70 @@ _SIGNS = tuple(
 )
 """Units that are signs, which stand before or behind a number, or within a list."""
 _SIGN_OF = {"dollar": "$", "euro": "€"}
+_GREEK = {
+    name.title() if letter.isupper() else name.lower(): letter
+    for letter in map(chr, range(0x391, 0x3CA))
+    if (name := unicodedata.name(letter, "").rpartition(" ")[2].replace("LAMDA", "LAMBDA"))
+}
+_FUNCTION = "(?:sin|cos|tan|ln|log|exp)"
+_SIGNS_AND_COMMANDS = (
+    "≤ le leq leqslant, ≥ ge geq geqslant, ≠ ne neq, < lt, > gt, ≈ approx, ± pm, ∞ infty, ∪ cup, ∩ cap, ∈ in"
+    ", ∅ emptyset varnothing, ∖ setminus smallsetminus backslash, * times cdot, / div, ; lor vee"
+    ", | vert lvert rvert mid"
+)
+_SIGN_OF_COMMAND = _GREEK | {
+    name: sign for sign, *names in map(str.split, _SIGNS_AND_COMMANDS.split(", ")) for name in names
+}
+_COMMAND = re.compile(r"\\([A-Za-z]+) ?")
+_LETTER = r"[^\W\d_]"
 _TIMES = (
-    r"(?<=[\w)}]) ?(?:\*|\\cdot(?![A-Za-z])|\\times(?![A-Za-z])) ?(?!\\frac|[eE] ?[-+\d]|[xX] ?\d)"
-    r"(?=[A-Za-z](?![A-Za-z\d])|sqrt|[(\\])"
+    rf"(?<=[\w)}}]) ?\* ?(?!\\frac|[eE] ?[-+\d]|[xX] ?\d)"
+    rf"(?={_LETTER}(?!{_LETTER}|\d)|sqrt|{_FUNCTION}|[(\\])"
 )
 """A sign that may be left out: 2*x is 2x; but 5*\\frac{1}{2} is not 5\\frac{1}{2}, nor 5*e5 5e5."""
 _FORMS = tuple(
     (re.compile(pattern), form)
     for pattern, form in (
-        (r"<=|≤|\\leq?(?:slant)?(?![A-Za-z])", r"\\le "),
-        (r">=|≥|\\geq?(?:slant)?(?![A-Za-z])", r"\\ge "),
-        (r"\\begin\{bmatrix\}", r"\\begin{pmatrix}"),
-        (r"\\end\{bmatrix\}", r"\\end{pmatrix}"),
-        (r"\A\\therefore(?![A-Za-z])", ""),
-        (r"\\(?:mathbb|Bbb) ?(?:\{([A-Z])\}|([A-Z]))", r"\\mathbb{\1\2}"),
+        (rf"\\(?={_FUNCTION}(?![A-Za-z]))|\A∴", ""),
+        ("<=", "≤"),
+        (">=", "≥"),
+        ("!=", "≠"),
+        (r"(?<![A-Za-z\\])pi(?![A-Za-z])", "π"),
+        (r"(?<![A-Za-z\\])infinity\b", "∞"),
+        (r"\\begin\{[bp]matrix\}", "matrix["),
+        (r"\\begin\{(\w+)\}", r"\1["),
+        (r"\\end\{\w+\}", "]"),
+        (r"\\(?:mathbb|Bbb) ?\{?([A-Z])\}?", r"\\mathbb{\1}"),
         ("ℝ", r"\\mathbb{R}"),
-        (r"\\(?:smallsetminus|backslash)(?![A-Za-z])", r"\\setminus "),
-        (r"\\[dt]binom(?![A-Za-z])", r"\\binom"),
+        (r"\\[dt](?=binom|frac)", r"\\"),
         (r"\{(\w+) ?\\choose ?(\w+)\}", r"\\binom{\1}{\2}"),
-        (r"!=|≠|\\neq?(?![A-Za-z])", r"\\ne "),
-        (r"\\lt(?![A-Za-z])", "<"),
-        (r"\\gt(?![A-Za-z])", ">"),
-        (r"π|(?<![A-Za-z\\])pi(?![A-Za-z])", r"\\pi "),
-        (r"∞|(?<![A-Za-z\\])infinity\b", r"\\infty "),
-        ("±", r"\\pm "),
-        (r"(?<![A-Za-z\\])(sin|cos|tan|ln|log|exp)(?![A-Za-z])", r"\\\1 "),
         (_TIMES, ""),
-        (r"(?:\A|(?<=[(\[{,;=<>*/-])) ?\+(?=[\d\\])", ""),
-        (r"∪", r"\\cup "),
-        (r"∩", r"\\cap "),
-        (r"∈", r"\\in "),
-        (r"∅|\\varnothing(?![A-Za-z])", r"\\emptyset "),
-        (r"\\(?:[lr]?vert|mid)(?![A-Za-z])", "|"),
+        (r"(?:\A|(?<=[(\[{,;=<>≤≥*/-])) ?\+(?=[\w\\∞])", ""),
         (r"(?:√|\\?sqrt) ?\(([^()]*)\)|√ ?(\w+)|\\sqrt ?(\w)", r"\\sqrt{\1\2\3}"),
         (r"([\^_]) ?\((-?\w+)\)", r"\1{\2}"),
         (r"([\^_]) ?(-?(?:\d+|[A-Za-z]))", r"\1{\2}"),  # x^{2}3 stays another than x^23
-        (r",? *(?<![A-Za-z\\])(?:or|and)\b|\\(?:lor|vee)(?![A-Za-z])|,", ";"),  # groups of digits are gone by now
+        (r",? *(?<![A-Za-z\\])(?:or|and)\b|,", ";"),  # groups of digits are gone by now
         (r"(?<!\d) | (?!\d)", ""),  # 1 2 is not 12
+        (r"(?<![\w)}/^.])(\d+)/(\d+)(?=π|\\sqrt)", r"(\1/\2)"),
         (r"\\\{", "⦃"),
         (r"\\\}", "⦄"),
-        ("⦃⦄", r"\\emptyset"),
-        (r"\\frac\{-([^{}+-]*)\}", r"-\\frac{\1}"),
-        (r"(?:(?<![\w)}/^])|(?<=matrix\}))(\d+)/(\d+|[A-Za-z]|\\pi)(?![\w({/.^!])", r"\\frac{\1}{\2}"),
-        # (2/3) pi is 2 pi/3
-        (r"\\frac\{(\d+)\}(\{\d+\})(\\pi|\\sqrt\{\w+\}|[A-Za-z](?:\^\{\w+\})?)(?![A-Za-z^_(])", r"\\frac{\1\3}\2"),
-        (r"\\frac\{1(?=[A-Za-z\\])", r"\\frac{"),
-        (r"(\\(?:sin|cos|tan|ln|log|exp)(?:_\{\w+\})?)[({]([A-Za-z]|\d+|\\[a-z]+)[)}](?![\w(\\^])", r"\1\2"),
+        ("⦃⦄", "∅"),
+        (rf"({_FUNCTION}(?:_\{{\w+\}})?)[({{]({_LETTER}|\d+)[)}}](?![\w(\\^])", r"\1\2"),
     )
 )
+_BRACED = r"\{((?:[^{}]|\{[^{}]*\}){0,200})\}"
+_FRACTION = re.compile(
+    rf"(?P<factor>[^\W\d]|[)}}!/])?(?P<whole>(?<=\d))?\\frac{_BRACED}{_BRACED}(?=(?P<more>[\w({{^!/]|\\(?!\\))?)"
+)
+_ONE_TERM = re.compile(r"\([^()]*\)|-?[^-+;=<>]+")
+_ONE_FACTOR = re.compile(rf"\([^()]*\)|\d+|(?:{_LETTER}|\\[a-z]+(?:\{{\w+\}})?)(?:\^\{{\w+\}})?")
+_PART_OF = re.compile(rf"\((\d+)/(\d+)\)(\\sqrt\{{\w+\}}|{_LETTER}(?:\^\{{\w+\}})?)(?![\w^(])")
 _NAMED = re.compile(
-    r"(?P<name>\\?[A-Za-z]+(?:_\{\w+\})?(?:\(\w+\))?|\([A-Za-z](?:;[A-Za-z])+\))(?:=|\\in(?![a-z]))(?P<value>.+)"
+    rf"(?P<name>\\?{_LETTER}+(?:_\{{\w+\}})?(?:\(\w+\))?|\({_LETTER}(?:;{_LETTER})+\))[=∈](?P<value>.+)"
 )
-_WORKED_OUT = re.compile(
-    r"(?:[\d.+*/(){}^! -]|\\(?:times|cdot|div|frac|sqrt|binom|pi)(?![A-Za-z]))*"
-    r"(?:=|\\approx(?![A-Za-z])|[≈~])(?P<value>[^=]+)"
-)
-_SLASH = re.compile(
-    r"(-?)((?:\d+)?(?:\\[A-Za-z]+(?:\{\w+\})?|[A-Za-z])?(?:\^\{\w+\})?|\([^()]+\))"
-    r"/(\d+|(?:\\[A-Za-z]+|[A-Za-z])(?:\^\{\w+\})?|\([^()]+\))"
-)
-_FORMULA = re.compile(r"[\\\d=+*/^<>-]")
-_GREEK = {
-    ord(letter): f"\\{name.title() if letter.isupper() else name.lower()} "
-    for letter in map(chr, range(0x391, 0x3CA))
-    if (name := unicodedata.name(letter, "").rpartition(" ")[2].replace("LAMDA", "LAMBDA"))
-}
-_GREEK_LETTER = re.compile(r"(?<![Ͱ-Ͽ])[Α-Ωα-ω](?![Ͱ-Ͽ])")
-"""By itself: those of a Greek word stay as they are."""
+_WORKED_OUT = re.compile(r"(?:[\d.+*/(){}^!π -]|\\(?:sqrt|binom)(?![A-Za-z]))*[=≈~](?P<value>[^=]+)")
+_FORMULA = re.compile(r"[\\\d=+*/^<>≤≥≠≈∞±∪∩∈∅∖-]|(?<![Ͱ-Ͽ])[Α-Ωα-ω](?![Ͱ-Ͽ])")
+"""In a text of which upper and lower case differ; letters of a Greek word are no formula."""
 _OPENS, _CLOSES = "([{⦃", ")]}⦄"
 
 
@@ -192,11 +189,23 @@ def _measured(result: str) -> tuple[str, frozenset[str]]:
 
 def _normal(text: str) -> str:
     text = TEXT_COMMAND.sub(r"\1", TEXT_COMMAND.sub(r"\1", text))
-    text = _GREEK_LETTER.sub(lambda found: found[0].translate(_GREEK), text)
+    text = _COMMAND.sub(lambda found: _SIGN_OF_COMMAND.get(found[1], found[0]), text)
     for pattern, form in _FORMS:
         text = pattern.sub(form, text)
+    text = _FRACTION.sub(_slashed, _FRACTION.sub(_slashed, text))
+    text = _PART_OF.sub(lambda found: f"{found[1] if found[1] != '1' else ''}{found[3]}/{found[2]}", text)
     text = text.lstrip(";").rstrip(";.")
     return text if _FORMULA.search(text) else text.casefold()
+
+
+def _slashed(found: re.Match[str]) -> str:
+    """A fraction with a slash, in brackets where the slash alone could be read otherwise."""
+    top, bottom = found[3], found[4]
+    top = top if _ONE_TERM.fullmatch(top) else f"({top})"
+    bottom = bottom if _ONE_FACTOR.fullmatch(bottom) else f"({bottom})"
+    if found["factor"] or found["more"]:
+        return f"{found['factor'] or ''}({top}/{bottom})"
+    return f"{'' if found['whole'] is None else ' '}{top}/{bottom}"
 
 
 def _same(one: str, other: str, rel_tol: float, depth: int) -> bool:
@@ -271,6 +280,4 @@ def _named(text: str) -> tuple[str, str]:
     name, value = (found["name"], found["value"]) if found is not None else ("", text)
     worked_out = _WORKED_OUT.fullmatch(value)
     value = worked_out["value"] if worked_out is not None else value
-    if _SLASH.fullmatch(value):
-        value = _SLASH.sub(r"\1\\frac{\2}{\3}", value).replace("{(", "{").replace(")}", "}")
     return name, value
