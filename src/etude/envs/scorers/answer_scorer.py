@@ -169,6 +169,18 @@ def _in_braces(text: str) -> str:
     return text[1:]
 
 
+def pairs_up(items: Sequence[Any], others: Sequence[Any], same: Callable[[Any, Any], bool]) -> bool:
+    """Whether items and as many others can be paired so that the two of each pair are the same: each item takes the
+    first one that fits."""
+    left = list(others)
+    for item in items:
+        place = next((place for place, other in enumerate(left) if same(item, other)), None)
+        if place is None:
+            return False
+        del left[place]
+    return True
+
+
 def shorten(text: str, limit: int = FEEDBACK_CHARS) -> str:
     """At most `limit` characters; the middle of a longer text is left out."""
     if len(text) <= limit:

@@ -1,16 +1,15 @@
 """A scorer for results of mathematics, as people and models write them in LaTeX."""
 
 import re
-import unicodedata
-from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate
 
 from pydantic import Field
 
 from etude.config import Section
-from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxed, expected, graded
-from etude.envs.scorers.numbers import CURRENCY, TEXT_COMMAND, UNITS, number, plain
+from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxed, expected, graded, pairs_up
+from etude.envs.scorers.numbers import CURRENCY, FUNCTION, TEXT_COMMAND, UNITS, number, plain
 from etude.envs.scorers.words import ANSWER, IS
 from etude.errors import DataError
 from etude.records import Score, Task
@@ -34,10 +33,8 @@ _DELIMITERS = re.compile(r"(?<!\\)\$|\\[()\[\]]")
 _TEXT = r"\\(?:text|mathrm|textrm|textbf|mbox)\{([^{}]*)\}"
 _BARE = rf"(?:(?:square|cubic|sq|cu) )?(?:{UNITS}|units?|points?|people|ways?)"
 _POWER = r"(?: ?\^ ?(?:\{-?\d\}|-?\d))?"
-_TEXT_UNIT = re.compile(rf"(?:(?<=[\d}})])|(?<=\\pi)|(?<=π))(?: ?{_TEXT}{_POWER}(?: ?(?:/|\\cdot))?){{1,4}}\Z")
-_BARE_UNIT = re.compile(
-    rf"(?<=[\d}})])(?: |(?=[cmk][mgl]\b)){_BARE}{_POWER}(?:(?:/| per | ?\\cdot ){_BARE}{_POWER})?\Z"
-)
+_TEXT_UNIT = re.compile(rf"(?:(?<=[\d}})])|(?<=π))(?: ?{_TEXT}{_POWER}(?: ?[/*])?){{1,4}}\Z")
+_BARE_UNIT = re.compile(rf"(?<=[\d}})])(?: |(?=[cmk][mgl]\b)){_BARE}{_POWER}(?:(?:/| per | ?\* ?){_BARE}{_POWER})?\Z")
 _NO_UNIT = re.compile(
     r"(?i)\b(?:(?:hundred|thousand|[mb]illion|trillion|dozen|ten)(?:s|ths?)?|or|and|to|not|if|base|mod|remainder"
     r"|more|less|squared|cubed|factorial|half|halves|thirds|root|negative|pi|below|above|over|under|minus|plus"
@@ -48,37 +45,21 @@ _SIGNS = tuple(
     (sign, re.compile(pattern))
     for sign, pattern in (
         ("%", r"\\?%|\bper ?cent\b"),
-        ("°", r"\^ ?\{?\\circ\}?|\\degree(?![A-Za-z])|°|\bdegrees?\b"),
+        ("°", r"°|\bdegrees?\b"),
         *((sign, re.escape(sign)) for sign in CURRENCY),
     )
 )
 """Units that are signs, which stand before or behind a number, or within a list."""
 _SIGN_OF = {"dollar": "$", "euro": "€"}
-_GREEK = {
-    name.title() if letter.isupper() else name.lower(): letter
-    for letter in map(chr, range(0x391, 0x3CA))
-    if (name := unicodedata.name(letter, "").rpartition(" ")[2].replace("LAMDA", "LAMBDA"))
-}
-_FUNCTION = "(?:sin|cos|tan|ln|log|exp)"
-_SIGNS_AND_COMMANDS = (
-    "≤ le leq leqslant, ≥ ge geq geqslant, ≠ ne neq, < lt, > gt, ≈ approx, ± pm, ∞ infty, ∪ cup, ∩ cap, ∈ in"
-    ", ∅ emptyset varnothing, ∖ setminus smallsetminus backslash, * times cdot, / div, ; lor vee"
-    ", | vert lvert rvert mid"
-)
-_SIGN_OF_COMMAND = _GREEK | {
-    name: sign for sign, *names in map(str.split, _SIGNS_AND_COMMANDS.split(", ")) for name in names
-}
-_COMMAND = re.compile(r"\\([A-Za-z]+) ?")
 _LETTER = r"[^\W\d_]"
 _TIMES = (
     rf"(?<=[\w)}}]) ?\* ?(?!\\frac|[eE] ?[-+\d]|[xX] ?\d)"
-    rf"(?={_LETTER}(?!{_LETTER}|\d)|sqrt|{_FUNCTION}|[(\\])"
+    rf"(?={_LETTER}(?!{_LETTER}|\d)|sqrt|{FUNCTION}|[(\\])"
 )
 """A sign that may be left out: 2*x is 2x; but 5*\\frac{1}{2} is not 5\\frac{1}{2}, nor 5*e5 5e5."""
 _FORMS = tuple(
     (re.compile(pattern), form)
     for pattern, form in (
-        (rf"\\(?={_FUNCTION}(?![A-Za-z]))|\A∴", ""),
         ("<=", "≤"),
         (">=", "≥"),
         ("!=", "≠"),
@@ -97,19 +78,19 @@ _FORMS = tuple(
         (r"([\^_]) ?\((-?\w+)\)", r"\1{\2}"),
         (r"([\^_]) ?(-?(?:\d+|[A-Za-z]))", r"\1{\2}"),  # x^{2}3 stays another than x^23
         (r",? *(?<![A-Za-z\\])(?:or|and)\b|,", ";"),  # groups of digits are gone by now
-        (r"(?<!\d) | (?!\d)", ""),  # 1 2 is not 12
+        (r"(?<!\d) | (?!\d)|∴", ""),  # 1 2 is not 12
         (r"(?<![\w)}/^.])(\d+)/(\d+)(?=π|\\sqrt)", r"(\1/\2)"),
         (r"\\\{", "⦃"),
         (r"\\\}", "⦄"),
         ("⦃⦄", "∅"),
-        (rf"({_FUNCTION}(?:_\{{\w+\}})?)[({{]({_LETTER}|\d+)[)}}](?![\w(\\^])", r"\1\2"),
+        (rf"({FUNCTION}(?:_\{{\w+\}})?)[({{]({_LETTER}|\d+)[)}}](?![\w(\\^])", r"\1\2"),
     )
 )
 _BRACED = r"\{((?:[^{}]|\{[^{}]*\}){0,200})\}"
 _FRACTION = re.compile(
     rf"(?P<factor>[^\W\d]|[)}}!/])?(?P<whole>(?<=\d))?\\frac{_BRACED}{_BRACED}(?=(?P<more>[\w({{^!/]|\\(?!\\))?)"
 )
-_ONE_TERM = re.compile(r"\([^()]*\)|-?[^-+;=<>]+")
+_ONE_TERM = re.compile(r"\([^()]*\)|-?[^-+;=<>/]+")
 _ONE_FACTOR = re.compile(rf"\([^()]*\)|\d+|(?:{_LETTER}|\\[a-z]+(?:\{{\w+\}})?)(?:\^\{{\w+\}})?")
 _PART_OF = re.compile(rf"\((\d+)/(\d+)\)(\\sqrt\{{\w+\}}|{_LETTER}(?:\^\{{\w+\}})?)(?![\w^(])")
 _NAMED = re.compile(
@@ -189,7 +170,6 @@ def _measured(result: str) -> tuple[str, frozenset[str]]:
 
 def _normal(text: str) -> str:
     text = TEXT_COMMAND.sub(r"\1", TEXT_COMMAND.sub(r"\1", text))
-    text = _COMMAND.sub(lambda found: _SIGN_OF_COMMAND.get(found[1], found[0]), text)
     for pattern, form in _FORMS:
         text = pattern.sub(form, text)
     text = _FRACTION.sub(_slashed, _FRACTION.sub(_slashed, text))
@@ -222,7 +202,8 @@ def _same(one: str, other: str, rel_tol: float, depth: int) -> bool:
     if len(items) > 1 or len(other_items) > 1 or opening or other_opening:
         if opening != other_opening or len(items) != len(other_items):
             return False
-        return _same_items(items, other_items, rel_tol, depth - 1, ordered=opening[:1] not in ("{", "⦃"))
+        same = partial(_same, rel_tol=rel_tol, depth=depth - 1)
+        return pairs_up(items, other_items, same) if opening[:1] == "⦃" else all(map(same, items, other_items))
     if (items[0], other_items[0]) != (one, other):
         return _same(items[0], other_items[0], rel_tol, depth - 1)
     first, second = number(one), number(other)
@@ -231,33 +212,15 @@ def _same(one: str, other: str, rel_tol: float, depth: int) -> bool:
     return abs(first - second) <= Fraction(rel_tol) * max(abs(first), abs(second))
 
 
-def _same_items(items: Sequence[str], others: Sequence[str], rel_tol: float, depth: int, *, ordered: bool) -> bool:
-    if ordered:
-        return all(_same(one, other, rel_tol, depth) for one, other in zip(items, others, strict=True))
-    left = list(others)
-    for item in items:
-        place = next((place for place, other in enumerate(left) if _same(item, other, rel_tol, depth)), None)
-        if place is None:
-            return False
-        del left[place]
-    return True
-
-
 def _items(text: str) -> tuple[str, list[str]]:
     """The brackets around a result, empty where none count, and what commas separate within them."""
-    if (inside := _inside(text)) is not None:
-        items = _split(inside)
-        if len(items) > 1 or text[0] == "⦃" or (text[0] in "([" and text[0] + text[-1] not in ("()", "[]")):
-            return (text[0] + text[-1]).replace("{}", "⦃⦄"), items
-        return ("", [inside]) if text[0] in "({" else ("", [text])
-    return "", _split(text)
-
-
-def _inside(text: str) -> str | None:
-    """What stands in brackets that are around all of a text."""
-    depths = _depths(text)
-    around = text[:1] in _OPENS and text[-1:] in _CLOSES and len(text) > 2 and 0 not in depths[:-1]
-    return text[1:-1] if around and depths[-1] == 0 else None
+    brackets, depths = text[:1] + text[-1:], _depths(text)
+    if len(text) < 3 or brackets[0] not in _OPENS or brackets[1] not in _CLOSES or depths[-1] or depths.count(0) > 1:
+        return "", _split(text)
+    items = _split(text[1:-1])
+    if len(items) > 1 or brackets not in ("()", "[]", "{}"):
+        return brackets.replace("{}", "⦃⦄"), items
+    return "", [text if brackets == "[]" else text[1:-1]]
 
 
 def _split(text: str) -> list[str]:

@@ -1,10 +1,10 @@
 """Numbers as people and models write them: where they stand in a text, and what they are worth."""
 
 import re
+import unicodedata
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
-from unicodedata import normalize
 
 from etude.envs.splits import one_form
 
@@ -18,6 +18,20 @@ UNITS = (
 )
 TEXT_COMMAND = re.compile(r"\\(?:text|math(?!bb)|operatorname|mbox|boldsymbol|bm)[a-z]*\s?\{([^{}]*)\}")
 """A text within a formula."""
+FUNCTION = "(?:sin|cos|tan|ln|log|exp)"
+_SIGNS_AND_COMMANDS = (
+    "≤ le leq leqslant, ≥ ge geq geqslant, ≠ ne neq, < lt, > gt, ≈ approx, ± pm, ∞ infty, ∪ cup, ∩ cap, ∈ in, ° circ"
+    ", ° degree degrees, ∅ emptyset varnothing, ∖ setminus smallsetminus backslash, * times cdot, / div, ; lor vee"
+    ", | vert lvert rvert mid, … dots ldots cdots, ∴ therefore, ∼ sim"
+    ", sin sin, cos cos, tan tan, ln ln, log log, exp exp"
+)
+_SIGN_OF_COMMAND = {
+    name.title() if letter.isupper() else name.lower(): letter
+    for letter in map(chr, range(0x391, 0x3CA))
+    if (name := unicodedata.name(letter, "").rpartition(" ")[2].replace("LAMDA", "LAMBDA"))
+} | {name: sign for sign, *names in map(str.split, _SIGNS_AND_COMMANDS.split(", ")) for name in names}
+"""Of LaTeX, with the letters of Greek."""
+_COMMAND = re.compile(r"\\([A-Za-z]+)")
 _MAGNITUDES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _LONGEST = 1000
 """Characters of one number; more are no number that anybody meant."""
@@ -29,9 +43,7 @@ _SIGNS = str.maketrans(
         **{chr(sign + 0xFEE0): chr(sign) for sign in range(0x21, 0x7F)},  # full width
         **dict.fromkeys("\u2010\u2011\u2212\ufe63\uff0d", "-"),
         **dict.fromkeys("\u2044\u2215÷", "/"),
-        "×": r"\times ",
-        "⋅": r"\cdot ",
-        "·": r"\cdot ",
+        **dict.fromkeys("×⋅·", "*"),
         "\u2019": "'",
         **dict(zip("٪٫٬", "%.,", strict=True)),  # Arabic
     }
@@ -47,7 +59,7 @@ _FORMS = tuple(
     for pattern, plain in (
         (r"\\([$%#])", r"\1"),
         (r"\\(?:text)?color\{\w+\}", ""),
-        (r" ?\^ ?(?:\{ ?\\circ ?\}|\\circ(?![A-Za-z]))|\\degrees?(?![A-Za-z])", "°"),
+        (r" ?\^ ?\{? ?° ?\}?", "°"),
         (r"\\!|\\(?:left|right|[bB]igg?[lr]?|displaystyle)(?![A-Za-z])", ""),
         (r"(?<!\\)\\[,;: ]|~|\\q?quad(?![A-Za-z])", " "),
         (r"\{([, ])\}", r"\1"),
@@ -93,7 +105,7 @@ _NUMBER = re.compile(
         (?:(?P<whole>\d+)[ ]?)?\\frac\{{[ ]?(?P<top>-?{_N})[ ]?\}}\{{[ ]?(?P<bottom>-?{_N})[ ]?\}}
         |(?:(?P<and>\d+)[ ])?(?P<over>{_N})[ ]?/[ ]?(?P<under>{_N})
         |(?P<base>{_N})(?:[ ]?{_exponent("power")}|[eE](?P<e>[-+]?\d{{1,6}})
-            |[ ]?(?:[xX*]|\\times|\\cdot)[ ]?10{_exponent("ten")})?
+            |[ ]?[xX*][ ]?10{_exponent("ten")})?
     )
     (?P<odd>[ ]?/[ ]?\d[\d/.]*|\^(?:\{{[^{{}}]{{0,50}}\}}|\S{{0,10}})|[eE]\d|\u0305)?
     (?P<many>(?:[ -]?(?i:hundred|thousand|million|billion|trillion)s?(?![\w-])){{1,3}})?
@@ -120,10 +132,15 @@ class Number(NamedTuple):
 
 def plain(text: str) -> str:
     """A text with its numbers written in one way: signs in front, no groups of digits, `^` for powers."""
-    text = _VULGAR.sub(lambda found: ("" if found["whole"] is None else " ") + normalize("NFKC", found["part"]), text)
-    text = _SUBSCRIPT.sub(lambda found: f"_{{{normalize('NFKC', found[0])}}}", text)
-    text = _SUPERSCRIPT.sub(lambda found: f"^{{{normalize('NFKC', found[0])}}}", one_form(text)).translate(_SIGNS)
+    text = _VULGAR.sub(
+        lambda found: ("" if found["whole"] is None else " ") + unicodedata.normalize("NFKC", found["part"]), text
+    )
+    text = _SUBSCRIPT.sub(lambda found: f"_{{{unicodedata.normalize('NFKC', found[0])}}}", text)
+    text = _SUPERSCRIPT.sub(
+        lambda found: f"^{{{unicodedata.normalize('NFKC', found[0])}}}", one_form(text)
+    ).translate(_SIGNS)
     text = _OTHER_DIGIT.sub(lambda found: str(int(found[0])), text)
+    text = _COMMAND.sub(lambda found: _SIGN_OF_COMMAND.get(found[1], found[0]), text)
     for form, instead in _FORMS:
         text = form.sub(instead, text)
     text = _FRACTION.sub(lambda found: rf"\frac{{{found[1].strip('{}')}}}{{{found[2].strip('{}')}}}", text)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from etude.config import Section
 from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxed, expected, graded
-from etude.envs.scorers.numbers import CURRENCY, TEXT_COMMAND, UNITS, Number, numbers, plain, with_points
+from etude.envs.scorers.numbers import CURRENCY, FUNCTION, TEXT_COMMAND, UNITS, Number, numbers, plain, with_points
 from etude.envs.scorers.words import AND, IS, NOT, OR, TO, any_of
 from etude.errors import DataError
 from etude.records import Score, Task
@@ -34,7 +34,7 @@ _EITHER = re.compile(
         [\s?!.,;()*$]*(?:{OR}|{TO}|{_OPERATOR})
             [\s,(:*$.]*(?:up[ ]to|about|maybe|perhaps|possibly|even|rather|is[ ]it|also)?
         |[ ,;(]+(?:maybe|perhaps|possibly|vielleicht|(?:and[ ]|but[ ])?{NOT}|rather[ ]than|instead[ ]of|out[ ]of)\b
-        |[ ]?(?:[-–—+*&|/'、]|\+[-/]{{1,2}}|±|…|\.\.\.?|\\(?:pm|times|cdot|sim|to|[lc]?dots|div)(?![a-z])|\bx\b)[ ]?
+        |[ ]?(?:[-–—+*&|/'、]|\+[-/]{{1,2}}|±|∼|…|\.\.\.?|\\to(?![a-z])|\bx\b)[ ]?
         |:(?!\s)
     ){_NEXT}""",
     re.VERBOSE | re.IGNORECASE,
@@ -62,9 +62,7 @@ _PER = re.compile(r"(?:(?<=\w)( per )|(?<=[^\W\d_])(/))10{1,6}(?= ?[^\W\d_])")
 """A number in a unit, as in `5 litres per 100 km`."""
 _AGAIN = re.compile(rf"{_UNIT} ?\((?P<or>{OR})?(?:=|≈|~|about|approx\w*\.?|i\.e\.,?)?{_NEXT}", re.IGNORECASE)
 """Between a number and the same one in brackets, in another form or unit."""
-_SYMBOL = r"\\(?:pi|theta|alpha|beta|gamma|lambda|phi|omega)(?![a-z])|[α-λν-ω]"  # micro is a unit
-_FUNCTION = r"(?:log|ln|sin|cos|tan|exp)"
-_BOUND = r"[≤≥≠]|\\(?:[lg](?:e|eq|t|eqslant)|neq?)(?![a-z])"
+_SYMBOL = r"[α-λν-ω]"  # micro is a unit
 _IN_UNIT = rf"\{{{UNITS}(?:\^\{{?[23]\}}?)?\}}"
 _BOUND_WORDS = any_of(
     "than than_or_equal_to least most up_to over under above below not base"
@@ -82,19 +80,19 @@ _MANY = (
 """Thousands to billions in other languages, of which not all mean the same."""
 _BEFORE = re.compile(
     rf"""(?:
-        ±|\\pm(?![a-z])|\+/?-|{_BOUND}|<=?|(?<![-=~>–—])>=?    # arrows are no bounds
-        |√|sqrt(?:\[\d+\])?[ ]?[{{(]?|(?<![A-Za-z]){_FUNCTION}(?:[_^](?:\{{[^{{}}]*\}}|\w+))*[ ]?[{{(]?
+        ±|\+/?-|[≤≥≠]|<=?|(?<![-=~>–—])>=?    # arrows are no bounds
+        |√|sqrt(?:\[\d+\])?[ ]?[{{(]?|(?<![A-Za-z]){FUNCTION}(?:[_^](?:\{{[^{{}}]*\}}|\w+))*[ ]?[{{(]?
         |frac\{{|\}}\{{|\d\.(?:\(|\\\w+\{{?)    # in a fraction, or the part of a decimal that repeats
         |[\w)\]}}]\$?[-+*/^](?![ ])|\w[ ][+*/^][ ]|[)\]}}][ ][-+*/^][ ]    # a dash behind a word may be a colon
-        |(?:{_SYMBOL}|(?<![A-Za-z\\])[A-Za-z])[ ]?[-+/^][ ]?
+        |{_SYMBOL}|(?:{_SYMBOL}|(?<![A-Za-z\\])[A-Za-z])[ ]?[-+/^][ ]?
         |(?i:{_BOUND_WORDS})|[pb]?mod[ ]?\{{?|-\(
     )[ ]?[$]?\Z""",
     re.VERBOSE,
 )
 _BEHIND = re.compile(
     rf"""[ ]?(?:
-        {_SYMBOL}|\\?sqrt|\\(?:frac(?!{_IN_UNIT}{_IN_UNIT})|{_FUNCTION})
-        |√|\)[ ]?\^|!\$|\+|h\d|m\d\d|{_BOUND}|>|<(?![-!])
+        {_SYMBOL}|\\?sqrt|\\frac(?!{_IN_UNIT}{_IN_UNIT})|{FUNCTION}(?![a-z])
+        |√|\)[ ]?\^|!\$|\+|h\d|m\d\d|[≤≥≠>]|<(?![-!])
         |[-*/]?[ ]?(?!(?<=[ ])[aeiouyI][ ][A-Za-z]{{2}})    # a word of one letter before another word
             (?:(?<![ ])K|[abcdefijknopqrtuvwxyzBDEGHIMOPQRSTUXYZ])(?![^\W\d_]|'|\.[A-Za-z])  # but for units
         |-?\b(?i:dozens?|squared|cubed|factorial|halves|thirds|(?:ten|hundred|thousand|million|billion)ths?
