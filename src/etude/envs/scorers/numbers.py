@@ -52,7 +52,8 @@ _OTHER_DIGIT = re.compile(r"[^\D0-9]")
 _VULGAR = re.compile(r"(?P<whole>(?<=\d) ?)?(?P<part>[¼-¾⅐-⅞])")
 _SUPERSCRIPT = re.compile(r"(?<=[\w)\]}])[⁰¹²³⁴-⁻]+")
 _SUBSCRIPT = re.compile(r"(?<=\w)[₀-₉]+")
-_FRACTION = re.compile(r"\\[dtc]?frac\s?(\{[^{}]{0,200}\}|\w)\s?(\{[^{}]{0,200}\}|\w)")
+_PART = r"\s?(\{(?:(?!\\[dtc]?frac)[^{}]){0,200}\}|\w)"
+_FRACTION = re.compile(rf"\\[dtc]?frac{_PART}{_PART}")
 _AHEAD = rf"(?=[{CURRENCY}]?(?:\.?\d|\\frac))"
 _FORMS = tuple(
     (re.compile(pattern), plain)
