@@ -255,6 +255,21 @@ COLOURS = {"A": "red", "B": "green", "C": "light blue", "D": "blue"}
         "I considered A and C. (B)",
         "A, C and D can be ruled out, leaving B. Hope this helps!",
         "La respuesta es B?",
+        *(
+            f"{word} B"
+            for word in (
+                "Ich w\u00e4hle",
+                "Je choisis",
+                "Elijo",
+                "Scelgo",
+                "Jag v\u00e4ljer",
+                "\u0412\u044b\u0431\u0438\u0440\u0430\u044e",
+            )
+        ),
+        "B\u304c\u6b63\u89e3\u3067\u3059",
+        "B\uac00 \uc815\ub2f5\uc785\ub2c8\ub2e4",
+        "By elimination, B.",
+        "- A: incorrect\n- B: correct\n- C: incorrect",
         # the text of an option is read as its label is
         "Red is wrong, so green.",
         "I considered red and blue. It is green.",
@@ -537,9 +552,20 @@ def test_a_number_within_another_one_is_no_option(answer: str) -> None:
     assert read_label(answer, NUMBERS, "ABC") is None
 
 
-@rows("answer", ["5", "x = $5$", "It is 5.", "5, of course", "**5** apples", r"\boxed{5}", "Answer:5"])
+@rows(
+    "answer",
+    ["5", "2 + 3 = 5", "1 * 5 = 5", "x = $5$", "It is 5.", "5, of course", "**5** apples", r"\boxed{5}", "Answer:5"],
+)
 def test_a_number_by_itself_is_an_option(answer: str) -> None:
     assert read_label(answer, NUMBERS, "ABC") == "A"
+
+
+def test_formulas_are_options_whatever_signs_are_around_them() -> None:
+    listed = {"A": r"$\frac{1}{15}$", "B": r"$\frac{11}{5}$", "C": r"$2\pi$"}
+    assert read_label(r"So it is $\frac{11}{5}$.", listed, "ABC") == "B"
+    assert read_label(r"\boxed{\frac{1}{15}}", listed, "ABC") == "A"
+    assert read_label(r"We get $2\pi$", listed, "ABC") == "C"
+    assert read_label("{1, 2}", {"A": r"\{1, 2\}", "B": "1, 2"}, "AB") is None
 
 
 def test_the_text_of_an_option_may_look_like_a_denial() -> None:

@@ -1,6 +1,7 @@
 """A scorer for multiple choice."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from unicodedata import normalize
 
@@ -22,7 +23,9 @@ _OPTION_LINE = re.compile(
 )
 _OPTION_INLINE = re.compile(r"\(([A-Z])\)([^()]+)")
 
-_MARKUP = re.compile(r"\\?\b(?:boxed|fbox|text|math|mbox)[a-z]*\s?\{|[{}$*`_\\\"\u201c\u201d]")
+_MARKUP = re.compile(
+    r"\\?\b(?:boxed|fbox|text|math|mbox)[a-z]*\s?\{|\*(?!\s?\d)|(?<![\d\s])\*|[{}$`_\\\"\u201c\u201d]"
+)
 _WRAPPED = re.compile(r"<(b|i|u|em|strong|code|span|p)>([^<>]{1,200})</\1>|(?<!\w)'(\w{1,20})'(?!\w)")
 _ASIAN = r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
 _BESIDE_ASIAN = re.compile(rf"(?<={_ASIAN})(?=[A-Za-z])|(?<=[A-Za-z])(?={_ASIAN})")
@@ -105,24 +108,29 @@ class _Reading:
 
     def __init__(self, answer: str, listed: Mapping[str, str], labels: str) -> None:
         self.labels = labels
-        self.listed = {label: fold(option).rstrip(".") for label, option in listed.items()}
+        self.options = {label: fold(option).rstrip(".") for label, option in listed.items()}
+        cleaned = {label: fold(_clean(option)).rstrip(".") for label, option in listed.items()}
+        alike = Counter(cleaned.values())
+        self.listed = {label: option for label, option in cleaned.items() if option and alike[option] == 1}
+        """Those that are told apart without markup, as they stand in `text`."""
         self.answer = self._without_list(answer)
-        self.text = _clean(self.answer)
         self.supposes = False
         """Whether a label is only supposed to be right: what else is said may follow from that."""
+        self._read(_clean(self.answer))
+
+    def _read(self, text: str) -> None:
+        self.text = text
+        self.taken_back = max((found.start() for found in words.TAKEN_BACK.finditer(text)), default=0)
+        """Where it is last said that what stands before is no longer meant."""
 
     def label(self) -> str | None:
-        """The one that is chosen, by a label or else by the text of an option."""
-        found = self._found()
+        """The one that is chosen, by a label or else by the text of an option: what says most clearly that it is the
+        answer decides, whether it can be read or not."""
+        found = self._stated() or self._whole_option() or self._first_line() or self._starts() or self._named()
         if not found and self.listed:
-            self.text = self._with_labels(self.text)
-            found = self._found()
+            self._read(self._with_labels(self.text))
+            found = self._stated() or self._named()
         return found.pop() if len(found) == 1 else None
-
-    def _found(self) -> set[str | None]:
-        """What says most clearly which label is the answer, whether it can be read or not."""
-        self.taken_back = max((found.start() for found in words.TAKEN_BACK.finditer(self.text)), default=0)
-        return self._stated() or self._whole_option() or self._first_line() or self._starts() or self._named()
 
     def _stated(self) -> set[str | None]:
         """The last sentence that says which label is right."""
@@ -137,13 +145,13 @@ class _Reading:
 
     def _whole_option(self) -> set[str | None]:
         folded = fold(self.answer).rstrip(".")
-        return {label for label, option in self.listed.items() if option == folded}
+        return {label for label, option in self.options.items() if option == folded}
 
     def _first_line(self) -> set[str | None]:
         """A label alone, where nothing behind it speaks for another one."""
         for found in self._labels(words.FIRST_LINE):
             label, end = found["label"].upper(), found.end()
-            rest = _Reading(self._with_labels(self.text[end:]), self.listed, self.labels)
+            rest = _Reading(self._with_labels(self.text[end:]), {}, self.labels)
             others = {match["label"] for match in rest._labels(words.LETTER) if not rest._denied(match)}
             if self.taken_back < end and others <= {label}:
                 return {label}
@@ -187,9 +195,9 @@ class _Reading:
             found = {
                 label: match
                 for match in reversed([*pattern.finditer(answer)])
-                if self.listed.get(label := match[1].upper()) == fold(match[2]).rstrip(".")
+                if self.options.get(label := match[1].upper()) == fold(match[2]).rstrip(".")
             }
-            if found.keys() == self.listed.keys():
+            if found.keys() == self.options.keys():
                 for match in sorted(found.values(), key=lambda match: match.start(), reverse=True):
                     answer = answer[: match.start()] + answer[match.end() :]
         return answer
@@ -197,7 +205,7 @@ class _Reading:
     def _with_labels(self, text: str) -> str:
         """A text with labels in place of the texts of options."""
         folded = fold(text)
-        labels = {option: f"({label})" for label, option in self.listed.items() if option and option in folded}
+        labels = {option: f"({label})" for label, option in self.listed.items() if option in folded}
         options = sorted(map(re.escape, labels), key=len, reverse=True)
         pattern = words.EDGES % "|".join(options).replace("\\ ", r"\s+")
         return re.sub(pattern, lambda found: labels.get(fold(found[0]), found[0]), text, flags=re.IGNORECASE)

@@ -16,7 +16,7 @@ def _compiled(pattern: str, flags: int = re.IGNORECASE | re.MULTILINE) -> re.Pat
 _LABEL = r"[(\[]?(?<![\w'’])(?P<label>[A-Za-z])(?![\w'’]|\.\w|-\w)[)\]]?"
 _LETTER = r"[(\[]?(?-i:[A-Z])(?![\w'’])[)\]]?"
 _OPTION = any_of("option opción opção choice letter lettre lettera letra 选项")
-_NOUN = rf"(?:(?:the|la|die|a|o|η) )?(?:(?:{_OPTION}|\banswer) {{0,2}}[:#]? {{0,2}})?"
+_NOUN = rf"(?:(?:the|la|die|a|o|η)[^\S\n])?(?:(?:{_OPTION}|\banswer) {{0,2}}[:#]? {{0,2}})?"
 _IS = rf"(?:{IS}|\b(?:would|should|must|will|has to) be\b)"
 _ASIDE = rf"\b(?:not|instead of|rather than) {_NOUN}{_LETTER}"
 
@@ -24,22 +24,23 @@ _ASIDE = rf"\b(?:not|instead of|rather than) {_NOUN}{_LETTER}"
 _ANSWER_IS = (
     rf"(?:{ANSWER}|{_OPTION}|{RIGHT})"
     rf"(?: (?:to|for|of|here)\b[^.\n:]{{0,40}}?|(?: (?!{NOT}|{IS})[^\W\d_]{{2,12}}\b){{1,2}}?)?"
-    rf"(?: {{0,3}}(?:{_IS}|['’]s\b|:(?! is\b)|=>?|->|(?<=\bans)[.)]|[】→⇒–—-])){{1,3}} {{0,3}}"
+    rf"(?:[^\S\n]{{0,3}}(?:{_IS}|['’]s\b|:(?! is\b)|=>?|->|(?<=\bans)[.)]|[】→⇒–—-])){{1,3}} {{0,3}}"
     rf"(?:{any_of('clearly indeed therefore thus definitely most_likely probably then also')} )?"
     rf"(?:not {_LETTER},? (?:but|rather) )?{_NOUN}{_LABEL}"
 )
 _IS_RIGHT = (
     rf"(?<!\bangle ){_LABEL}(?: ?\((?!{OR}|{AND})[^()\n]{{1,80}}\)| ?[选選]?[项項])?"
-    rf" {{0,3}}(?:{_IS}|{any_of('seems seems_to_be looks was were')}|(?=正))"
+    rf" {{0,3}}(?:{_IS}|{any_of('seems seems_to_be looks was were')}|(?=正)|[が가이])"
     r" {0,3}(?:(?:indeed|clearly|also|the|a|la|il|o|(?<!was )my|final|only) ){0,3}"
-    rf"(?:{RIGHT}|{any_of('best proper answer')}|\bmost {any_of('likely accurate appropriate suitable plausible')})"
+    rf"(?:{RIGHT}|{ANSWER}|{any_of('best proper')}|\bmost {any_of('likely accurate appropriate suitable plausible')})"
     r"(?!-| (?:of|angle|triangle|next|above|below|before|after)\b| ?[?吗嗎与性率])"
 )
 _CHOOSE = any_of(
     "choose choosing chose select selecting pick picking go_with going_with opt_for say guess guess_is leaves leaving"
-    " leaves_only leaving_only can_only_be"
+    " leaves_only leaving_only can_only_be wähle nehme choisis elijo escojo scelgo escolho kies väljer vælger velger"
+    " wybieram vybírám aleg chọn выбираю επιλέγω"
 )
-_SO = rf"(?:\b(?:it|that|this) {_IS}|{any_of('so thus hence therefore i_think')}|\bit's)"
+_SO = rf"(?:\b(?:it|that|this) {_IS}|{any_of('so thus hence therefore i_think by_elimination')}|\bit's)"
 _CONCLUDES = any_of(
     "verdict decision conclusion select selected selection solution result results response output judgment judgement"
     " final chosen correct_one most_likely prediction recommendation label classification vote therefore fazit"
@@ -120,10 +121,10 @@ _LESS = any_of(
     "never cannot unlikely out too tempting partly partially almost nearly hardly less fails contradicts if unless"
 )
 _NOT = rf"(?:{_WRONG}|{_LESS}|\bnot\b(?! (?:{_OPTION} )?{_LETTER})|\bno\b(?! doubt)|\w+n['’]t\b)"
+_MAYBE = any_of("cannot fails contradicts could might may wrong incorrect excluded eliminated değil नहीं")
 _AT_ONCE = (
-    rf"(?:\w{{2,6}}n['’]t\b|{any_of('cannot fails contradicts could might may wrong excluded eliminated değil नहीं')}"
-    r"|(?<![.!?] )(?<![(\n])\b(?:unless|(?:only )?(?:if|when))\b(?! i\b)"
-    rf"|\? no\b|是?[不错吗](?!是? ?{_LETTER})|では ?[なあ]|[가이] ?아[니닙])"
+    r"(?:\w{2,6}n['’]t\b|(?<![.!?] )(?<![(\n])\b(?:unless|(?:only )?(?:if|when))\b(?! i\b)"
+    rf"|{_MAYBE}|\? no\b|是?[不错吗](?!是? ?{_LETTER})|では ?[なあ]|[가이] ?아[니닙])"
 )
 _LIST = rf"(?:(?:, ?{_LETTER}){{1,5}},?)?(?: (?:and|or) {_LETTER})"
 _VERB = any_of("is was are were seems looks appears would should must can has had does did")
@@ -164,7 +165,7 @@ BESIDE = _compiled(
 OR_BEFORE = _compiled(rf"{any_of('or oder either')}\W{{0,3}}(?:option |the )?\Z")
 ALSO_SAID = _compiled(ALSO)
 EDGES = (
-    r"(?<!\w)(?<!\d[.,:])(?<![./^+√−–-])(?<![+/^×−–\d-]\s(?=\d))(?<!minus\s)"
-    r"(?<!negative\s)(?:%s)(?!(?<=no)\s\w)(?![\w/^-]|\s?[/^×]|[.,:]\d|(?<=\d)\s\d)"
+    r"(?<!\w)(?<!\d[.,:])(?<![./^+√−–-])(?<![+*/^×−–\d-]\s(?=\d))(?<!\d\*)(?<!minus\s)"
+    r"(?<!negative\s)(?:%s)(?!(?<=no)\s\w)(?![\w/^-]|\s?[/^×]|(?<=\d)\s?[+*=]|[.,:]\d|(?<=\d)\s\d)"
 )
 """The text of an option by itself: `5` is not in `-5`, `0.5` and `1/5`."""

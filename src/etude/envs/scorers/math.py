@@ -68,8 +68,7 @@ _FORMS = tuple(
         (r"\\begin\{[bp]matrix\}", "matrix["),
         (r"\\begin\{(\w+)\}", r"\1["),
         (r"\\end\{\w+\}", "]"),
-        (r"\\(?:mathbb|Bbb) ?\{?([A-Z])\}?", r"\\mathbb{\1}"),
-        ("ℝ", r"\\mathbb{R}"),
+        *((rf"\\(?:mathbb|Bbb) ?\{{?{letter}\}}?", sign) for letter, sign in zip("CNQRZ", "ℂℕℚℝℤ", strict=True)),
         (r"\\[dt](?=binom|frac)", r"\\"),
         (r"\{(\w+) ?\\choose ?(\w+)\}", r"\\binom{\1}{\2}"),
         (_TIMES, ""),
@@ -83,7 +82,7 @@ _FORMS = tuple(
         (r"\\\{", "⦃"),
         (r"\\\}", "⦄"),
         ("⦃⦄", "∅"),
-        (rf"({FUNCTION}(?:_\{{\w+\}})?)[({{]({_LETTER}|\d+)[)}}](?![\w(\\^])", r"\1\2"),
+        (rf"({FUNCTION}(?:[_^]\{{\w+\}})?)[({{]({_LETTER}|\d+)[)}}](?![\w(\\^])", r"\1\2"),
     )
 )
 _BRACED = r"\{((?:[^{}]|\{[^{}]*\}){0,200})\}"
@@ -181,6 +180,8 @@ def _normal(text: str) -> str:
 def _slashed(found: re.Match[str]) -> str:
     """A fraction with a slash, in brackets where the slash alone could be read otherwise."""
     top, bottom = found[3], found[4]
+    if bottom[:1] == "-":
+        top, bottom = f"-{top}".removeprefix("--"), bottom[1:]
     top = top if _ONE_TERM.fullmatch(top) else f"({top})"
     bottom = bottom if _ONE_FACTOR.fullmatch(bottom) else f"({bottom})"
     if found["factor"] or found["more"]:

@@ -22,7 +22,7 @@ FUNCTION = "(?:sin|cos|tan|ln|log|exp)"
 _SIGNS_AND_COMMANDS = (
     "≤ le leq leqslant, ≥ ge geq geqslant, ≠ ne neq, < lt, > gt, ≈ approx, ± pm, ∞ infty, ∪ cup, ∩ cap, ∈ in, ° circ"
     ", ° degree degrees, ∅ emptyset varnothing, ∖ setminus smallsetminus backslash, * times cdot, / div, ; lor vee"
-    ", | vert lvert rvert mid, … dots ldots cdots, ∴ therefore, ∼ sim"
+    ", | vert lvert rvert mid, … dots ldots cdots, ∴ therefore, ∼ sim, ∠ angle, ⌊ lfloor, ⌋ rfloor, ⌈ lceil, ⌉ rceil"
     ", sin sin, cos cos, tan tan, ln ln, log log, exp exp"
 )
 _SIGN_OF_COMMAND = {
@@ -45,6 +45,7 @@ _SIGNS = str.maketrans(
         **dict.fromkeys("\u2044\u2215÷", "/"),
         **dict.fromkeys("×⋅·", "*"),
         "\u2019": "'",
+        "〜": "~",
         **dict(zip("٪٫٬", "%.,", strict=True)),  # Arabic
     }
 )

@@ -53,10 +53,12 @@ _NOTE = re.compile(
     r"(?i:\b(?P<said>(?:round\w*|correct|accurate|given) (?:off )?)?to (?:the nearest [\d.,]+(?:th)?"
     r"|\d{1,2} ?(?:decimals?(?: places?)?|d\. ?p\.?|dp|s\. ?f\.?|sf|sig(?:nificant|\.)? ?(?:fig(?:ure)?s?|digits?)"
     r"|(?(said)(?:places?|fig(?:ure)?s?|digits?)|(?!))))(?!\w))"
+    r"|\((?:see|cf\.?) [^()\n]{1,40}\)"
     r"|(?<=[\d.%)])(?: ?\[\^?\d{1,3}\])+(?=[\s.,;:]|\Z)"
     r"|(?<=\n)\[\^?\d{1,3}\]:? (?![-+\u2212]?[\d.,]+(?:e[-+]?\d+)?\s*(?:\n|\Z)).*"
 )
-"""How exact a number is, as in `to 2 decimal places`; a mark of a footnote, as in `42 [1]`, and the note."""
+"""How exact a number is, as in `to 2 decimal places`; a mark of a footnote, as in `42 [1]`, and the note;
+where to look, as in `(see step 2)`."""
 _WITHIN = re.compile(rf"{_UNIT} in ", re.IGNORECASE)
 _PER = re.compile(r"(?:(?<=\w)( per )|(?<=[^\W\d_])(/))10{1,6}(?= ?[^\W\d_])")
 """A number in a unit, as in `5 litres per 100 km`."""
@@ -85,7 +87,7 @@ _BEFORE = re.compile(
         |frac\{{|\}}\{{|\d\.(?:\(|\\\w+\{{?)    # in a fraction, or the part of a decimal that repeats
         |[\w)\]}}]\$?[-+*/^](?![ ])|\w[ ][+*/^][ ]|[)\]}}][ ][-+*/^][ ]    # a dash behind a word may be a colon
         |{_SYMBOL}|(?:{_SYMBOL}|(?<![A-Za-z\\])[A-Za-z])[ ]?[-+/^][ ]?
-        |(?i:{_BOUND_WORDS})|[pb]?mod[ ]?\{{?|-\(
+        |(?i:{_BOUND_WORDS}|n't\b)|[pb]?mod[ ]?\{{?|-\(
     )[ ]?[$]?\Z""",
     re.VERBOSE,
 )
