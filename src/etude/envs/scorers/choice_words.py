@@ -9,8 +9,8 @@ import re
 from etude.envs.scorers.words import ALSO, AND, ANSWER, IS, NOT, OR, RIGHT, any_of
 
 
-def _compiled(pattern: str, flags: int = re.IGNORECASE | re.MULTILINE) -> re.Pattern[str]:
-    return re.compile(pattern.replace(" ", r"\s"), flags)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern.replace(" ", r"\s"), re.IGNORECASE | re.MULTILINE)
 
 
 _LABEL = r"[(\[]?(?<![\w'’])(?P<label>[A-Za-z])(?![\w'’]|\.\w|-\w)[)\]]?"
@@ -18,6 +18,10 @@ _LETTER = r"[(\[]?(?-i:[A-Z])(?![\w'’])[)\]]?"
 _OPTION = any_of("option opción opção choice letter lettre lettera letra 选项")
 _NOUN = rf"(?:(?:the|la|die|a|o|η)[^\S\n])?(?:(?:{_OPTION}|\banswer) {{0,2}}[:#]? {{0,2}})?"
 _IS = rf"(?:{IS}|\b(?:would|should|must|will|has to) be\b)"
+_WRONG = any_of(
+    "wrong incorrect false untrue invalid impossible excluded eliminated dismissed discarded rejected ruled_out"
+    " trap traps distractor distractors"
+)
 _ASIDE = rf"\b(?:not|instead of|rather than) {_NOUN}{_LETTER}"
 
 # What says which label is right.
@@ -52,25 +56,23 @@ _FILLER = any_of(
     " therefore this thus true we will with would"
 )
 _NOTHING = rf"(?:[^\w\n]|\d|{_FILLER}|{_ASIDE}){{0,20}}?"
-_WORDS_COLON = rf"[^\w\n]*(?!{any_of('wrong incorrect false not')})[^\W\d_]{{2}}[^\n:.;!?]{{0,30}}:"
+_WORDS_COLON = rf"[^\w\n]*(?!{_WRONG}|\bnot\b)[^\W\d_]{{2}}[^\n:.;!?]{{0,30}}:"
 _ALL = rf"(?!(?:[^\n]{{0,40}}: )?\W*is\b)(?:{_WORDS_COLON})?{_NOTHING}(?=\W?(?-i:[A-Z])){_LABEL}(?={_NOTHING}\Z)"
-STATED = tuple(
-    map(
-        _compiled,
-        (
-            _ANSWER_IS,
-            _IS_RIGHT,
-            rf"{_CHOOSE}(?::|(?<!say),)? {{1,3}}{_NOUN}{_LABEL}",
-            rf"\bi went with {_NOUN}{_LABEL}(?![^.;!?\n]{{0,60}}\bbut\b)",
-            rf"(?<![不别])(?<!不[应要该])[选選]择? ?:? ?{_LABEL}",
-            rf"{_SO}[,:]? {_NOUN}{_LABEL}(?=\W{{0,5}}$|,? (?:because|since)\b)",
-            rf"(?:^|(?<=[.;:!?] )|(?<=\bonly )|(?<=\bso )){_NOUN}{_LABEL} (?:remains|is left)(?=\W*$)",
-            rf"^[^\w\n]*(?:\w[^\n:.;!?]{{0,30}}\b)?{_CONCLUDES}:\W{{0,4}}{_NOUN}{_LABEL}[^\w\n]*$",
-            rf"^\W{{0,20}}{_LABEL}\W{{0,20}}\Z",
-            rf"\A{_ALL}",
-        ),
+STATED = [
+    _compiled(pattern)
+    for pattern in (
+        _ANSWER_IS,
+        _IS_RIGHT,
+        rf"{_CHOOSE}(?::|(?<!say),)? {{1,3}}{_NOUN}{_LABEL}",
+        rf"\bi went with {_NOUN}{_LABEL}(?![^.;!?\n]{{0,60}}\bbut\b)",
+        rf"(?<![不别])(?<!不[应要该])[选選]择? ?:? ?{_LABEL}",
+        rf"{_SO}[,:]? {_NOUN}{_LABEL}(?=\W{{0,5}}$|,? (?:because|since)\b)",
+        rf"(?:^|(?<=[.;:!?] )|(?<=\bonly )|(?<=\bso )){_NOUN}{_LABEL} (?:remains|is left)(?=\W*$)",
+        rf"^[^\w\n]*(?:\w[^\n:.;!?]{{0,30}}\b)?{_CONCLUDES}:\W{{0,4}}{_NOUN}{_LABEL}[^\w\n]*$",
+        rf"^\W{{0,20}}{_LABEL}\W{{0,20}}\Z",
+        rf"\A{_ALL}",
     )
-)
+]
 NAMED = _compiled(rf"(?:{ANSWER}|{_OPTION}) {{0,2}}{_LABEL}")
 IN_BRACKETS = re.compile(r"\((?P<label>[A-Z])\)")
 LETTER = re.compile(r"(?<![\w'’])(?P<label>[A-Z])(?![\w'’])")
@@ -108,14 +110,10 @@ TAKEN_BACK = _compiled(
 """What is said behind an answer that is no longer meant."""
 
 DENIED_BEFORE = _compiled(
-    rf"(?:{NOT}|{any_of('never neither nor no cannot doubt wrong incorrect false except almost nearly unlike')}"
-    rf"|\b(?:eliminat|exclud|tempt|reject|discard|dismiss)\w*|\brul\w+ out\b|{any_of('rather_than instead_of')}"
+    rf"(?:{NOT}|{_WRONG}|{any_of('never neither nor no cannot doubt except almost nearly unlike')}"
+    rf"|\b(?:eliminat|exclud|tempt|reject|discard|dismiss)\w*|{any_of('ruling_out rule_out rather_than instead_of')}"
     rf"|n['’]t\b|(?:^|(?<=[.:!?] ))\W*(?:is|are|could|can|what)\b){_TO_THE_LABEL}"
-    rf"|{any_of('wrong incorrect false')}[^.,;:!?\n]{{0,20}}:\W{{0,3}}\Z"
-)
-_WRONG = any_of(
-    "wrong incorrect false untrue invalid impossible excluded eliminated dismissed discarded rejected ruled_out"
-    " trap traps distractor distractors"
+    rf"|{_WRONG}[^.,;:!?\n]{{0,20}}:\W{{0,3}}\Z"
 )
 _LESS = any_of(
     "never cannot unlikely out too tempting partly partially almost nearly hardly less fails contradicts if unless"
