@@ -152,7 +152,11 @@ class _Reading:
         for found in self._labels(words.FIRST_LINE):
             label, end = found["label"].upper(), found.end()
             rest = _Reading(self._with_labels(self.text[end:]), {}, self.labels)
-            others = {match["label"] for match in rest._labels(words.LETTER) if not rest._denied(match)}
+            others = {
+                match["label"]
+                for match in rest._labels(words.LETTER)
+                if not rest._denied(match) and not words.DESCRIBED.match(rest.text, match.end())
+            }
             if self.taken_back < end and others <= {label}:
                 return {label}
         return set()
@@ -243,7 +247,7 @@ class _Reading:
 
     def _option_of(self, said: str) -> str | None:
         """The label of the option that a text is."""
-        text = fold(said).strip(" ().:-\u2013\u2014")
+        text = fold(said).strip(" ().,;:-\u2013\u2014")
         return next((label for label, option in self.listed.items() if text and option == text), None)
 
     def _sure(self, found: re.Match[str]) -> str | None:
@@ -251,7 +255,7 @@ class _Reading:
         label = found["label"].upper()
         line = self.text[max(0, found.start() - 300) : found.start()].rpartition("\n")[2]
         behind = _BEHIND.match(self.text, self._end(found))
-        texts = (line, found[0].partition(":")[0], behind[0] if behind else "")
+        texts = (line, *line.split(":"), found[0].partition(":")[0], behind[0] if behind else "")
         if self.taken_back >= found.end() or not {None, label}.issuperset(map(self._option_of, texts)):
             return None
         return None if self._joined(found) or self._beside(found) else label

@@ -15,7 +15,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 _LABEL = r"[(\[]?(?<![\w'’])(?P<label>[A-Za-z])(?![\w'’]|\.\w|-\w)[)\]]?"
 _LETTER = r"[(\[]?(?-i:[A-Z])(?![\w'’])[)\]]?"
-_OPTION = any_of("option opción opção choice letter lettre lettera letra 选项")
+_OPTION = any_of("option opción opção вариант choice letter lettre lettera letra 选项 विकल्प")
 _NOUN = rf"(?:(?:the|la|die|a|o|η)[^\S\n])?(?:(?:{_OPTION}|\banswer) {{0,2}}[:#]? {{0,2}})?"
 _IS = rf"(?:{IS}|\b(?:would|should|must|will|has to) be\b)"
 _WRONG = any_of(
@@ -26,23 +26,24 @@ _ASIDE = rf"\b(?:not|instead of|rather than) {_NOUN}{_LETTER}"
 
 # What says which label is right.
 _ANSWER_IS = (
-    rf"(?:{ANSWER}|{_OPTION}|{RIGHT})"
+    rf"(?:{ANSWER}|(?<!\beach ){_OPTION}|{RIGHT})"
     rf"(?: (?:to|for|of|here)\b[^.\n:]{{0,40}}?|(?: (?!{NOT}|{IS})[^\W\d_]{{2,12}}\b){{1,2}}?)?"
     rf"(?:[^\S\n]{{0,3}}(?:{_IS}|['’]s\b|:(?! is\b)|=>?|->|(?<=\bans)[.)]|[】→⇒–—-])){{1,3}} {{0,3}}"
     rf"(?:{any_of('clearly indeed therefore thus definitely most_likely probably then also')} )?"
     rf"(?:not {_LETTER},? (?:but|rather) )?{_NOUN}{_LABEL}"
 )
+_THE_ONLY = any_of("indeed clearly also the a final only la il o die der het de bonne richtige goede juiste")
 _IS_RIGHT = (
     rf"(?<!\bangle ){_LABEL}(?: ?\((?!{OR}|{AND})[^()\n]{{1,80}}\)| ?[选選]?[项項])?"
     rf" {{0,3}}(?:{_IS}|{any_of('seems seems_to_be looks was were')}|(?=正)|[が가이])"
-    r" {0,3}(?:(?:indeed|clearly|also|the|a|la|il|o|(?<!was )my|final|only) ){0,3}"
+    rf" {{0,3}}(?:(?:(?<!was )my|{_THE_ONLY}) ){{0,3}}"
     rf"(?:{RIGHT}|{ANSWER}|{any_of('best proper')}|\bmost {any_of('likely accurate appropriate suitable plausible')})"
     r"(?!-| (?:of|angle|triangle|next|above|below|before|after)\b| ?[?吗嗎与性率])"
 )
 _CHOOSE = any_of(
-    "choose choosing chose select selecting pick picking go_with going_with opt_for say guess guess_is leaves leaving"
-    " leaves_only leaving_only can_only_be wähle nehme choisis elijo escojo scelgo escolho kies väljer vælger velger"
-    " wybieram vybírám aleg chọn выбираю επιλέγω"
+    "choose choosing chose select selecting pick picking go_with going_with opt_for vote_for bet_on say guess"
+    " guess_is leaves leaving leaves_only leaving_only can_only_be"
+    " wähle nehme choisis elijo scelgo escolho kies väljer vælger velger wybieram vybírám aleg chọn выбираю επιλέγω"
 )
 _SO = rf"(?:\b(?:it|that|this) {_IS}|{any_of('so thus hence therefore i_think by_elimination')}|\bit's)"
 _CONCLUDES = any_of(
@@ -76,6 +77,8 @@ STATED = [
 NAMED = _compiled(rf"(?:{ANSWER}|{_OPTION}) {{0,2}}{_LABEL}")
 IN_BRACKETS = re.compile(r"\((?P<label>[A-Z])\)")
 LETTER = re.compile(r"(?<![\w'’])(?P<label>[A-Z])(?![\w'’])")
+DESCRIBED = _compiled(r" (?:is|was|are|were|has|have|would|can)\b(?![^.;!?\n]{0,40}\b(?:better|best|right|more)\b)")
+"""Behind a label: what is said of it does not speak for it."""
 FIRST_LINE = re.compile(r"\A\W{0,4}(?P<label>(?![AaIi]\s*\n[a-z])[A-Za-z])[^\S\n]*\n")
 AT_START = _compiled(
     r"^\W{0,4}?[(\[]?(?P<label>[A-Z])(?:(?<=[(\[].)[)\]]|(?P<mark>[).:])|,(?= (?:because|since)\b))(?= |$)"
@@ -110,7 +113,7 @@ TAKEN_BACK = _compiled(
 """What is said behind an answer that is no longer meant."""
 
 DENIED_BEFORE = _compiled(
-    rf"(?:{NOT}|{_WRONG}|{any_of('never neither nor no cannot doubt except almost nearly unlike')}"
+    rf"(?:{NOT}|{_WRONG}|{any_of('never neither nor no cannot doubt except almost nearly unlike unlikely')}"
     rf"|\b(?:eliminat|exclud|tempt|reject|discard|dismiss)\w*|{any_of('ruling_out rule_out rather_than instead_of')}"
     rf"|n['’]t\b|(?:^|(?<=[.:!?] ))\W*(?:is|are|could|can|what)\b){_TO_THE_LABEL}"
     rf"|{_WRONG}[^.,;:!?\n]{{0,20}}:\W{{0,3}}\Z"
@@ -150,7 +153,7 @@ _NO_JOIN = any_of("as so but if because since with than to")
 BESIDE = _compiled(
     "(?:"
     rf"{_MARKS}(?:(?P<or>{OR})|{AND}|{ALSO}|{_VERSUS}\.?|[/&|+~-])[ ,(]{{0,4}}"
-    rf"|[,;.| )(]{{1,4}}(?={_LETTER}(?:{_ENDS}| (?:or|and)\b))"
+    rf"|[,;.|?! )(]{{1,4}}(?={_LETTER}(?:{_ENDS}| (?:or|and)\b))"
     rf"|[ ,;]{{0,3}}(?=\({_LETTER}\))"
     rf"|[^\n]{{0,80}}?(?:\b(?:could|might|may|can)(?: also)? be\b|{any_of('maybe perhaps possibly so_is as_is')}) "
     rf"|[^\n]{{0,80}}?(?={_LETTER},? (?:(?:{_IS}|fits|works|seems),? )?(?:{ALSO}|as well){_ENDS})"
