@@ -25,25 +25,28 @@ _FAR = 60
 """Characters between two numbers of which one is not said of the other any more."""
 _OPERATOR = r"\b(?:through|thru|till|versus|vs|of|by|per|plus|times|over|choose|mod)\b"
 _UNIT = (
-    rf"(?P<unit>[ ]?(?!{AND}|{OR}|{IS}|{_OPERATOR}|\b(?:gives|makes|answer|in(?=[ ]\Z))\b)"
-    rf"(?:[^\W\d_]{{1,15}}(?![^\W\d_])|°[CF]?|[%{CURRENCY}])(?:[/^][\w{{}}^-]{{1,8}})?)?"
+    rf"[ ]?(?!{AND}|{OR}|{IS}|{_OPERATOR}|\b(?:gives|makes|answer|in(?=[ ]\Z))\b)"
+    rf"(?:[^\W\d_]{{1,15}}(?![^\W\d_])|°[CF]?|[%{CURRENCY}])(?:[/^][\w{{}}^-]{{1,8}})?"
 )
 _NEXT = rf"[ ]?(?:\b[A-Za-z](?:_?\w?|_\{{\w{{1,5}}\}})[ ]?=[ ]?)?[{CURRENCY}]?"
-_EITHER = re.compile(
-    rf"""{_UNIT}(?:
-        [\s?!.,;()*$]*(?:{OR}|{TO}|{_OPERATOR})
-            [\s,(:*$.]*(?:up[ ]to|about|maybe|perhaps|possibly|even|rather|is[ ]it|also)?
-        |[ ,;(]+(?:maybe|perhaps|possibly|vielleicht|(?:and[ ]|but[ ])?{NOT}|rather[ ]than|instead[ ]of|out[ ]of)\b
-        |[ ]?(?:[-–—+*&|/'、]|\+[-/]{{1,2}}|±|∼|…|\.\.\.?|\\to(?![a-z])|\bx\b)[ ]?
-        |:(?!\s)
-    ){_NEXT}""",
+_BETWEEN = re.compile(
+    rf"""(?P<unit>{_UNIT})?(?:
+        (?P<again>[ ]?\((?P<or>{OR})?(?:=|≈|~|about|approx\w*\.?|i\.e\.,?)?)
+        |(?P<within>[ ]in[ ])
+        |(?P<either>
+            [\s?!.,;()*$]*(?:{OR}|{TO}|{_OPERATOR})
+                [\s,(:*$.]*(?:up[ ]to|about|maybe|perhaps|possibly|even|rather|is[ ]it|also)?
+            |[ ,;(]+(?:maybe|perhaps|possibly|(?:and[ ]|but[ ])?{NOT}|(?:rather[ ]than|instead[ ]of|out[ ]of)\b)
+            |[ ]?(?:[-–—+*&|/'、]|\+[-/]{{1,2}}|±|∼|…|\.\.\.?|\\to(?![a-z])|\bx\b)[ ]?
+            |:(?!\s)
+        )
+        |(?P<comma>[ ]*[,;][ ]*)
+        |[ ,;]*(?P<and>{AND})
+    ){_NEXT}|(?P<alone>{_UNIT})?[ ]*[{CURRENCY}]?""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Between the two ends of a range, the parts of a sum or two numbers of which one is right."""
-_BOTH = re.compile(
-    rf"{_UNIT}(?:(?P<comma> *[,;] *){_NEXT}|[ ,;]*(?P<and>{AND}){_NEXT}| *[{CURRENCY}]?)", re.IGNORECASE
-)
-"""Between two numbers that stand side by side."""
+"""What may stand between two numbers that are said together: the first one `again`, in brackets and another form or
+unit; what it is counted `within`; `either` of them, as the ends of a range or the parts of a sum; or both."""
 _MEASURE = re.compile(
     rf" ?(?:(?:{UNITS}|d|час\w*|ч|мин\w*)(?![^\W\d_])|[°'′\"年月天日分秒元角米]|小时|時間|시간|[분초년월일])",
     re.IGNORECASE,
@@ -59,11 +62,8 @@ _NOTE = re.compile(
 )
 """How exact a number is, as in `to 2 decimal places`; a mark of a footnote, as in `42 [1]`, and the note;
 where to look, as in `(see step 2)`."""
-_WITHIN = re.compile(rf"{_UNIT} in ", re.IGNORECASE)
 _PER = re.compile(r"(?:(?<=\w)( per )|(?<=[^\W\d_])(/))10{1,6}(?= ?[^\W\d_])")
 """A number in a unit, as in `5 litres per 100 km`."""
-_AGAIN = re.compile(rf"{_UNIT} ?\((?P<or>{OR})?(?:=|≈|~|about|approx\w*\.?|i\.e\.,?)?{_NEXT}", re.IGNORECASE)
-"""Between a number and the same one in brackets, in another form or unit."""
 _SYMBOL = r"[α-λν-ω]"  # micro is a unit
 _IN_UNIT = rf"\{{{UNITS}(?:\^\{{?[23]\}}?)?\}}"
 _BOUND_WORDS = any_of(
@@ -167,7 +167,7 @@ def read_number(text: str, percent: Literal["drop", "fraction"] = "drop") -> flo
     text, found, place = _region(text)
     if not found:
         return None
-    if 0 < place == len(found) - 1 and _is_again(text, *found[place - 1 :]):
+    if 0 < place == len(found) - 1 and (between := _between(text, *found[place - 1 :])) and between["again"]:
         place -= 1
     number = found[place]
     value = number.share if percent == "fraction" else number.value
@@ -207,30 +207,25 @@ def _read(text: str, place: int) -> tuple[str, list[Number], int]:
     return text, (found := numbers(text)), place % len(found) if found else 0
 
 
-def _is_again(text: str, one: Number, other: Number) -> bool:
-    """Whether the second number says the first one again, in brackets, as in `0.5 (50%)`."""
-    inside = re.match(r"[^()\n]{0,20}\)", text[other.end : other.end + _FAR])
-    return inside is not None and _AGAIN.fullmatch(text, one.end, other.start) is not None
+def _between(text: str, one: Number, other: Number) -> re.Match[str] | None:
+    """How two neighbours are said together; None where they are not."""
+    between = _BETWEEN.fullmatch(text[one.end : other.start]) if other.start - one.end <= _FAR else None
+    closes = re.match(r"[^()\n]{0,20}\)", text[other.end : other.end + _FAR])
+    return None if between and between["again"] and not closes and not between["or"] else between
 
 
 def _joined(text: str, one: Number, other: Number, *, last: bool) -> bool:
     """Whether two neighbours are said as one range, sum or choice; `last`: the second one is that which counts."""
-    between, behind = text[one.end : other.start], text[other.end : other.end + _FAR]
-    if len(between) > _FAR:
+    between = _between(text, one, other)
+    if between is None:
         return False
-    if _is_again(text, one, other):
-        same = one.value == other.value or one.share == other.share
-        return not same and (
-            bool(re.search(OR, between)) or (not other.percent and behind.lstrip(" ").startswith(")"))
-        )
-    if _EITHER.fullmatch(between) or (last and _WITHIN.fullmatch(between)):
-        return True
-    both = _BOTH.fullmatch(between)
-    if both is None:
-        return False
-    unit, rest = (both["unit"] or "").strip(), behind.partition("\n")[0].strip(" .!)]}$*")
+    behind = text[other.end : other.end + _FAR]
+    if between["again"]:
+        alone = not other.percent and behind.lstrip(" ").startswith(")")
+        return one.value != other.value and one.share != other.share and (between["or"] is not None or alone)
+    if between["either"] or between["within"]:
+        return between["either"] is not None or last
+    unit, rest = (between["unit"] or between["alone"] or "").strip(), behind.partition("\n")[0].strip(" .!)]}$*")
     if unit and (rest.startswith(unit) or (_MEASURE.fullmatch(unit) and (not rest or _MEASURE.match(behind)))):
         return True
-    if both["comma"]:
-        return not rest
-    return not unit or (both["and"] is not None and last)
+    return not rest if between["comma"] else not unit or (between["and"] is not None and last)
