@@ -313,6 +313,8 @@ OTHER = [
     ("1/2^3", r"\frac{1}{2}^3"),
     ("5/3!", r"\frac{5}{3}!"),
     ("1/xy", r"\frac{1}{x}y"),
+    (r"\frac{1}{2}", r"x\frac{1}{2}"),
+    ("(x+1)(y)", "x+1)(y"),
     (r"\begin{pmatrix} 1/2 \\ 3 \end{pmatrix}", r"\begin{pmatrix} 1/3 \\ 3 \end{pmatrix}"),
 ]
 
