@@ -149,7 +149,10 @@ JOINED = _compiled(rf"(?:\W|\([^()\n]{{1,80}}\)|{AND}|{OR}|{ALSO}){{0,20}}")
 _MARKS = r"[ .,;:!?()\[\]…–—-]{0,5}"
 _ENDS = r" *(?:\Z|[(,;.|/&!?。])"
 _VERSUS = any_of("nor alternatively otherwise as_well_as vs versus")
-_NO_JOIN = any_of("as so but if because since with than to")
+_NO_JOIN = any_of(
+    "as so but if because since with than to unlike despite except beats over before after statt anstatt zamiast"
+    " místo вместо"
+)
 BESIDE = _compiled(
     "(?:"
     rf"{_MARKS}(?:(?P<or>{OR})|{AND}|{ALSO}|{_VERSUS}\.?|[/&|+~-])[ ,(]{{0,4}}"
