@@ -23,7 +23,8 @@ _EMPHASIS = re.compile(r"\*\*(?!\d)|(?<![\w)])\*\*|`|(?<![\w}])__|__(?!\w)|\A\*(
 _SAYS = re.compile(
     rf"(?i:.*{ANSWER}(?:[^=$\\]{{0,100}}(?<!不){IS})?"
     r"|(?:[^=$\\]|\$[^$\n]{1,80}\$){0,300}\b(?:is|are|equals|gives|get|obtain|so|thus|hence|therefore)\b,?)"
-    r"(?i:\s(?:then|thus|hence|therefore|simply))?\s*(?:[:：]|(?i:(?<=ans))[.)])?\s*(.+?)[.。]?\s*"
+    r"(?i:\s(?:then|thus|hence|therefore|simply|about|approximately|roughly|exactly))?"
+    r"\s*(?:[:：]|(?i:(?<=ans))[.)])?\s*(.+?)(?: ?(?:です|である|입니다|이다|है))?[.。।]?\s*"
 )
 _IS_THE_ANSWER = re.compile(
     r"(?i)(\S.{0,100}?),? is (?:the|my|our) (?:final |correct )?(?:answer|result|solution)\.?"
@@ -34,7 +35,9 @@ _TEXT = r"\\(?:text|mathrm|textrm|textbf|mbox)\{([^{}]*)\}"
 _BARE = rf"(?:(?:square|cubic|sq|cu) )?(?:{UNITS}|units?|points?|people|ways?)"
 _POWER = r"(?: ?\^ ?(?:\{-?\d\}|-?\d))?"
 _TEXT_UNIT = re.compile(rf"(?:(?<=[\d}})])|(?<=π))(?: ?{_TEXT}{_POWER}(?: ?[/*])?){{1,4}}\Z")
-_BARE_UNIT = re.compile(rf"(?<=[\d}})])(?: |(?=[cmk][mgl]\b)){_BARE}{_POWER}(?:(?:/| per | ?\* ?){_BARE}{_POWER})?\Z")
+_BARE_UNIT = re.compile(
+    rf"(?<=[\d}})π])(?: |(?=[cmk][mgl]\b)){_BARE}{_POWER}(?:(?:/| per | ?\* ?){_BARE}{_POWER})?\Z"
+)
 _NO_UNIT = re.compile(
     r"(?i)\b(?:(?:hundred|thousand|[mb]illion|trillion|dozen|ten)(?:s|ths?)?|or|and|to|not|if|base|mod|remainder"
     r"|more|less|squared|cubed|factorial|half|halves|thirds|root|negative|pi|below|above|over|under|minus|plus"
@@ -159,8 +162,9 @@ def _measured(result: str) -> tuple[str, frozenset[str]]:
     unit = _TEXT_UNIT.search(text)
     if unit is not None and _NO_UNIT.search(re.sub(_POWER + r"\Z", "", TEXT_COMMAND.sub(r"\1", unit[0]))):
         unit = None
-    if unit is None and (unit := _BARE_UNIT.search(text)) and number(_normal(text[: unit.start()])) is None:
-        unit = None
+    if unit is None and (unit := _BARE_UNIT.search(text)):
+        result = text[: unit.start()]
+        unit = unit if number(_normal(result)) is not None or result.endswith("π") else None
     if unit is None:
         return _normal(text), signs
     name = re.sub(r"[{} .]|(?<=[a-z]{2})s\Z", "", TEXT_COMMAND.sub(r"\1", unit[0]))
