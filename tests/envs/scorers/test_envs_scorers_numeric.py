@@ -101,6 +101,7 @@ class TestNumeric(ScorerContract):
         ("negative $5", -5),
         ("- 5", -5),
         ("- 3.2 \u00d7 10^5", -320000),
+        ("Das Ergebnis ist - 5", -5),
         ("x = - 5", -5),
         ("the answer is \u2212 5.", -5),
         ("\u20135", -5),

@@ -1,11 +1,12 @@
 """Numbers as people and models write them: where they stand in a text, and what they are worth."""
 
 import re
-import unicodedata
-from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
+from unicodedata import name as name_of
+from unicodedata import normalize
 
+from etude.envs.scorers.words import IS
 from etude.envs.splits import one_form
 
 CURRENCY = "$€£¥₹₩₽₺"
@@ -28,7 +29,7 @@ _SIGNS_AND_COMMANDS = (
 _SIGN_OF_COMMAND = {
     name.title() if letter.isupper() else name.lower(): letter
     for letter in map(chr, range(0x391, 0x3CA))
-    if (name := unicodedata.name(letter, "").rpartition(" ")[2].replace("LAMDA", "LAMBDA"))
+    if (name := name_of(letter, "").rpartition(" ")[2].replace("LAMDA", "LAMBDA"))
 } | {name: sign for sign, *names in map(str.split, _SIGNS_AND_COMMANDS.split(", ")) for name in names}
 """Of LaTeX, with the letters of Greek."""
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
@@ -50,7 +51,7 @@ _SIGNS = str.maketrans(
     }
 )
 _OTHER_DIGIT = re.compile(r"[^\D0-9]")
-_VULGAR = re.compile(r"(?P<whole>(?<=\d) ?)?(?P<part>[¼-¾⅐-⅞])")
+_VULGAR = re.compile(r"((?<=\d) ?)?([¼-¾⅐-⅞])")
 _SUPERSCRIPT = re.compile(r"(?<=[\w)\]}])[⁰¹²³⁴-⁻]+")
 _SUBSCRIPT = re.compile(r"(?<=\w)[₀-₉]+")
 _PART = r"\s?(\{(?:(?!\\[dtc]?frac)[^{}]){0,200}\}|\w)"
@@ -75,7 +76,7 @@ _FORMS = tuple(
         # a sign apart from its number
         (rf"(?i)(?<![\w-])(?:minus|negative|минус)[^\S\n]{{1,3}}{_AHEAD}", "-"),
         (rf"(?<!正)[负負](?=\d)|(?:マイナス|마이너스)[ ]?{_AHEAD}", "-"),
-        (rf"([=:(\[{{$≈][^\S\n]?|\b(?:is|are|equals)[^\S\n])-[^\S\n]{{1,3}}{_AHEAD}", r"\1-"),
+        (rf"([=:(\[{{$≈][^\S\n]?|{IS}[^\S\n]?)-[^\S\n]{{1,3}}{_AHEAD}", r"\1-"),
         (r"\A(\s*)-\s{1,3}(?=[^\s\d]?[.\d\\][^A-Za-z\n]{0,40}\s*\Z)", r"\1-"),  # else it begins an item of a list
     )
 )
@@ -135,12 +136,10 @@ class Number(NamedTuple):
 def plain(text: str) -> str:
     """A text with its numbers written in one way: signs in front, no groups of digits, `^` for powers."""
     text = _VULGAR.sub(
-        lambda found: ("" if found["whole"] is None else " ") + unicodedata.normalize("NFKC", found["part"]), text
+        lambda found: f"{'' if found[1] is None else ' '}{normalize('NFKC', found[2])}", one_form(text)
     )
-    text = _SUBSCRIPT.sub(lambda found: f"_{{{unicodedata.normalize('NFKC', found[0])}}}", text)
-    text = _SUPERSCRIPT.sub(
-        lambda found: f"^{{{unicodedata.normalize('NFKC', found[0])}}}", one_form(text)
-    ).translate(_SIGNS)
+    text = _SUBSCRIPT.sub(lambda found: f"_{{{normalize('NFKC', found[0])}}}", text)
+    text = _SUPERSCRIPT.sub(lambda found: f"^{{{normalize('NFKC', found[0])}}}", text).translate(_SIGNS)
     text = _OTHER_DIGIT.sub(lambda found: str(int(found[0])), text)
     text = _COMMAND.sub(lambda found: _SIGN_OF_COMMAND.get(found[1], found[0]), text)
     for form, instead in _FORMS:
@@ -181,32 +180,26 @@ def _value(found: re.Match[str]) -> Fraction | None:
         return None
     try:
         value = _mixed(found) if found["base"] is None else _powered(found)
-    except ArithmeticError:
-        return None
-    if value is None:
+    except (ArithmeticError, ValueError):  # something over 0, or several points
         return None
     many = (found["many"] or "").lower()
-    value *= 10 ** sum(many.count(word) * zeros for word, zeros in _MAGNITUDES.items())
-    return -value if found["sign"] in ("-", "–") else value
+    zeros = sum(many.count(word) * zeros for word, zeros in _MAGNITUDES.items())
+    sign = -1 if found["sign"] in ("-", "–") else 1
+    return None if value is None else sign * value * 10**zeros
 
 
 def _mixed(found: re.Match[str]) -> Fraction | None:
     whole = found["whole"] or found["and"]
-    part = _exact(found["top"] or found["over"]) / _exact(found["bottom"] or found["under"])
+    part = Fraction(found["top"] or found["over"]) / Fraction(found["bottom"] or found["under"])
     if whole is None:
         return part
     return int(whole) + part if 0 < part < 1 else None
 
 
 def _powered(found: re.Match[str]) -> Fraction | None:
-    base = _exact(found["base"])
+    base = Fraction(found["base"])
     ten = int(found["ten"] or found["e"] or 0)
     power = int(found["power"] or 1)
     if abs(ten) > _LARGEST or abs(power) * len(found["base"]) > _LARGEST:
         return base if power == 1 and not ten else None
     return base**power * Fraction(10) ** ten
-
-
-def _exact(digits: str) -> Fraction:
-    """Raises ArithmeticError: it has several points."""
-    return Fraction(Decimal(digits))
