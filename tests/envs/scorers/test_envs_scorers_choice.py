@@ -504,6 +504,8 @@ def test_a_longer_option_is_not_the_shorter_one_within_it() -> None:
         "Answer: B (red), I hope",
         "So it is A.\n\nB",
         "Wrong: A",
+        "B (light blue) is correct",
+        "\u6b63\u89e3\u306fB, C\u3067\u3059",
         "B\n\nC is better",
         "Answer: B, red",
         "Answer: red (B)",

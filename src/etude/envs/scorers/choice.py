@@ -255,7 +255,7 @@ class _Reading:
         label = found["label"].upper()
         line = self.text[max(0, found.start() - 300) : found.start()].rpartition("\n")[2]
         behind = _BEHIND.match(self.text, self._end(found))
-        texts = (line, *line.split(":"), found[0].partition(":")[0], behind[0] if behind else "")
+        texts = (line, *line.split(":"), *re.split("[:()]", found[0]), behind[0] if behind else "")
         if self.taken_back >= found.end() or not {None, label}.issuperset(map(self._option_of, texts)):
             return None
         return None if self._joined(found) or self._beside(found) else label

@@ -147,7 +147,7 @@ OPTION_DENIED_BEHIND = _compiled(_denied(_WRONG, _WRONG))
 JOINED = _compiled(rf"(?:\W|\([^()\n]{{1,80}}\)|{AND}|{OR}|{ALSO}){{0,20}}")
 """All that stands between two sentences that name an answer each, so that neither takes the other one's place."""
 _MARKS = r"[ .,;:!?()\[\]…–—-]{0,5}"
-_ENDS = r" *(?:\Z|[(,;.|/&!?。])"
+_ENDS = r" *(?:\Z|[(,;.|/&!?。]|[\u0900-\u1dff\u2e80-\uffff])"
 _VERSUS = any_of("nor alternatively otherwise as_well_as vs versus")
 _NO_JOIN = any_of(
     "as so but if because since with than to unlike despite except beats over before after statt anstatt zamiast"
