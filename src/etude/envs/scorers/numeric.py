@@ -23,7 +23,7 @@ _FACTORIAL = re.compile(r"(?<=\d)!")
 """Behind a number in a box it is no exclamation."""
 _FAR = 60
 """Characters between two numbers of which one is not said of the other any more."""
-_OPERATOR = r"\b(?:through|thru|till|versus|vs|of|by|per|plus|times|over|choose|mod)\b"
+_OPERATOR = r"\b(?:through|thru|till|until|versus|vs|of|by|per|plus|times|over|choose|mod)\b"
 _UNIT = (
     rf"[ ]?(?!{AND}|{OR}|{IS}|{_OPERATOR}|\b(?:gives|makes|answer|in(?=[ ]\Z))\b)"
     rf"(?:[^\W\d_]{{1,15}}(?![^\W\d_])|°[CF]?|[%{CURRENCY}])(?:[/^][\w{{}}^-]{{1,8}})?"
