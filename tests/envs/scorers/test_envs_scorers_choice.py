@@ -242,6 +242,51 @@ COLOURS = {"A": "red", "B": "green", "C": "light blue", "D": "blue"}
         "In this case you would choose B.",
         "Most of them fit, so I choose B",
         "Answer: B\n\nIn the picture, A is right of C, and angle C is right.",
+        "Most students went with A, but the correct one is B.",
+        "A alternativa correta \u00e9 a letra B.",
+        "B est\u00e1 correta",
+        "B es la correcta",
+        "B \u2013 green\u662f\u6b63\u786e\u7684",
+        "\u6b63\u89e3\u306fgreen\u3067\u3059",
+        "\uc815\ub2f5\uc740 green\uc785\ub2c8\ub2e4",
+        "Cevap: B, not C",
+        "Vastaus: only B",
+        "\u7b54\u6848\u662fB\uff0c\u4e0d\u662fC",
+        "I considered A and C. (B)",
+        "A, C and D can be ruled out, leaving B. Hope this helps!",
+        "La respuesta es B?",
+        *(
+            f"{word} B"
+            for word in (
+                "Ich w\u00e4hle",
+                "Je choisis",
+                "Elijo",
+                "Scelgo",
+                "Jag v\u00e4ljer",
+                "\u0412\u044b\u0431\u0438\u0440\u0430\u044e",
+            )
+        ),
+        "B\u304c\u6b63\u89e3\u3067\u3059",
+        "B\uac00 \uc815\ub2f5\uc785\ub2c8\ub2e4",
+        "By elimination, B.",
+        "Antwort: B statt C.",
+        "Answer: B, unlike A.",
+        "Answer: B over C",
+        "B\n\nA is the warmest, C is light, D has no light.",
+        "I vote for B",
+        "B est la bonne r\u00e9ponse.",
+        "B ist die richtige Antwort.",
+        "Правильный вариант — B",
+        "คำตอบที่ถูกต้องคือ B",
+        "- A: incorrect\n- B: correct\n- C: incorrect",
+        # the text of an option is read as its label is
+        "Red is wrong, so green.",
+        "I considered red and blue. It is green.",
+        "I considered A and C. Answer: green",
+        "The answer is green. Not red, not blue.",
+        "The sky is blue. So the answer is green.",
+        "First, the sky. B) green. (A) and (C) are too dark.",
+        "A) no\nB) fits\n\nSelected: B",
     ],
 )
 def test_a_label_or_an_option_is_found_in_common_forms(answer: str) -> None:
@@ -334,7 +379,7 @@ def test_a_longer_option_is_not_the_shorter_one_within_it() -> None:
         "Answer: A, B and C are wrong",
         # denied, or no label
         "The first author went with C.",
-        "Most students went with A, but the correct one is C.",
+        "Most students went with A.",
         "I went with A, but B fits better.",
         "A was my answer, but B fits better",
         "As they say, C is king",
@@ -445,6 +490,44 @@ def test_a_longer_option_is_not_the_shorter_one_within_it() -> None:
         "B is right above it",
         "Angle B is right",
         "B, with C as an alternative",
+        # joined by a word of any language
+        *(
+            f"Answer: B {word} C"
+            for word in ("nebo", "tai", "sau", "ho\u1eb7c", "\u03ae", "\u0623\u0648", "\u092f\u093e", "edo")
+        ),
+        *(
+            f"B {word} C is correct"
+            for word in ("ou", "o", "of", "eller", "lub", "atau", "veya", "\u0438\u043b\u0438", "vs")
+        ),
+        *(f"{two} est correcte" for two in ("B - C", "B, maybe C", "B | C", "B\u548cC", "B as well as C")),
+        "B (or C) is correct",
+        "Answer: B (red), I hope",
+        "So it is A.\n\nB",
+        "Wrong: A",
+        "B (light blue) is correct",
+        "\u6b63\u89e3\u306fB, C\u3067\u3059",
+        "B\n\nC is better",
+        "Answer: B, red",
+        "Answer: red (B)",
+        "Answer: A? B?",
+        "It is unlikely that B is correct",
+        "Look at each option:\n\nA) red - a colour\nB) green - another one\nC) light blue\nD) blue - dark",
+        "> Is the answer B?",
+        "Thus, B (light blue)",
+        "Verdict: B) light blue",
+        "First, the sky. B) red",
+        "B\n\nlight blue fits better",
+        "First, the sky. B) green. Or, wait, C.",
+        "not (A) and (B)",
+        "(A) and (B) are wrong",
+        "I looked at (B); (B) is wrong",
+        "I looked at green, but green is wrong",
+        "- Is B right",
+        "Answer: B if it is light",
+        "B when it is light, else C",
+        "Answer: A? No.",
+        r"\boxed{A B C D}",
+        r"\boxed{Is the answer B?}",
     ],
 )
 def test_an_answer_that_could_mean_two_or_denies_supposes_or_takes_back_a_label_chooses_none(answer: str) -> None:
@@ -486,9 +569,20 @@ def test_a_number_within_another_one_is_no_option(answer: str) -> None:
     assert read_label(answer, NUMBERS, "ABC") is None
 
 
-@rows("answer", ["5", "x = $5$", "It is 5.", "5, of course", "**5** apples", r"\boxed{5}", "Answer:5"])
+@rows(
+    "answer",
+    ["5", "2 + 3 = 5", "1 * 5 = 5", "x = $5$", "It is 5.", "5, of course", "**5** apples", r"\boxed{5}", "Answer:5"],
+)
 def test_a_number_by_itself_is_an_option(answer: str) -> None:
     assert read_label(answer, NUMBERS, "ABC") == "A"
+
+
+def test_formulas_are_options_whatever_signs_are_around_them() -> None:
+    listed = {"A": r"$\frac{1}{15}$", "B": r"$\frac{11}{5}$", "C": r"$2\pi$"}
+    assert read_label(r"So it is $\frac{11}{5}$.", listed, "ABC") == "B"
+    assert read_label(r"\boxed{\frac{1}{15}}", listed, "ABC") == "A"
+    assert read_label(r"We get $2\pi$", listed, "ABC") == "C"
+    assert read_label("{1, 2}", {"A": r"\{1, 2\}", "B": "1, 2"}, "AB") is None
 
 
 def test_the_text_of_an_option_may_look_like_a_denial() -> None:

@@ -17,7 +17,7 @@ from etude.registry import find
 T = TypeVar("T", bound=BaseModel)
 Options = TypeVar("Options", bound=Section)
 
-READING = 8
+READING = 9
 """How the scorers of etude read answers. Raised when one of them would score an answer differently, so that scores
 from before are not taken for those of today."""
 FEEDBACK_CHARS = 500
@@ -130,11 +130,6 @@ def accepted(task: Task) -> tuple[str, ...]:
     return texts
 
 
-def last_box(text: str) -> int:
-    r"""Where the last `\boxed{}` with something in it begins; -1 where there is none."""
-    return next((start for start, _, inside in boxes(text) if inside), -1)
-
-
 def boxed(text: str) -> str:
     r"""What the last `\boxed{}` with something in it holds, after those beside it, as in `\boxed{1} or \boxed{2}`;
     empty where there is none."""
@@ -172,6 +167,18 @@ def _in_braces(text: str) -> str:
         if depth == 0:
             return text[1:place]
     return text[1:]
+
+
+def pairs_up(items: Sequence[Any], others: Sequence[Any], same: Callable[[Any, Any], bool]) -> bool:
+    """Whether items and as many others can be paired so that the two of each pair are the same: each item takes the
+    first one that fits."""
+    left = list(others)
+    for item in items:
+        place = next((place for place, other in enumerate(left) if same(item, other)), None)
+        if place is None:
+            return False
+        del left[place]
+    return True
 
 
 def shorten(text: str, limit: int = FEEDBACK_CHARS) -> str:

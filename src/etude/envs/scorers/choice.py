@@ -1,48 +1,19 @@
 """A scorer for multiple choice."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from unicodedata import normalize
 
 from etude.config import Section
+from etude.envs.scorers import choice_words as words
 from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxes, expected, graded
-from etude.envs.scorers.choice_words import (
-    ALL_DENIED,
-    ALONE,
-    ALSO,
-    AT_START,
-    CONCLUDES,
-    DENIED_BEFORE,
-    DENIED_BEHIND,
-    EDGES,
-    FIRST_LINE,
-    JOINED,
-    LABELLED,
-    LEFT_ASIDE,
-    LETTER,
-    NAMED,
-    NOT_THIS,
-    OPTION_DENIED_BEHIND,
-    OR_BEFORE,
-    OR_BEHIND,
-    OR_LABEL,
-    OTHERS,
-    SAYS_NOTHING,
-    STATED,
-    SUPPOSED_BEFORE,
-    SUPPOSED_BEHIND,
-    SUPPOSED_TO,
-    TAKEN_BACK,
-    WORD,
-)
 from etude.envs.splits import fold, one_form
 from etude.errors import DataError
 from etude.records import Score, Task
 
 _HEAD, _TAIL = 20_000, 40_000
 """Characters at the beginning and at the end of a longer answer that are looked at."""
-_SHORT = 80
-"""Characters of an answer in which one letter may stand among words that say nothing else."""
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FILLED = {start + at: letter for start in (0x1F150, 0x1F170) for at, letter in enumerate(_ALPHABET)}
 """Letters in filled circles and squares, which no Unicode form takes apart."""
@@ -52,12 +23,15 @@ _OPTION_LINE = re.compile(
 )
 _OPTION_INLINE = re.compile(r"\(([A-Z])\)([^()]+)")
 
-_MARKUP = re.compile(r"\\?\b(?:boxed|fbox|text|math|mbox)[a-z]*\s?\{|[{}$*`_\\\"\u201c\u201d]")
-_WRAPPED = re.compile(r"<(b|i|u|em|strong|code|span|p)>([^<>]{1,200})</\1>|(?<!\w)'(\w{1,20})'(?!\w)")
-_BESIDE_ASIAN = re.compile(
-    r"(?<=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af])(?=[A-Za-z])|(?<=[A-Za-z])(?=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af])"
+_MARKUP = re.compile(
+    r"\\?\b(?:boxed|fbox|text|math|mbox)[a-z]*\s?\{|\*(?!\s?\d)|(?<![\d\s])\*|[{}$`_\\\"\u201c\u201d]"
 )
+_WRAPPED = re.compile(r"<(b|i|u|em|strong|code|span|p)>([^<>]{1,200})</\1>|(?<!\w)'(\w{1,20})'(?!\w)")
+_ASIAN = r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
+_BESIDE_ASIAN = re.compile(rf"(?<={_ASIAN})(?=[A-Za-z])|(?<=[A-Za-z])(?={_ASIAN})")
 """Chinese, Japanese and Korean have no blank between a word and a letter."""
+_BEHIND = re.compile(r"\s?\([^()\n]*\)|[^\n]{0,300}")
+"""What stands behind a label: a text in brackets or the rest of the line."""
 
 
 class ChoiceOptions(Section):
@@ -103,9 +77,8 @@ class Choice(AnswerScorer[ChoiceOptions]):
 
 def read_options(text: str) -> dict[str, str]:
     """Label to text of the options a task lists, one to a line or in a row; empty unless they begin with A, B."""
-    lines = [(match[1].upper(), match[2].strip()) for match in _OPTION_LINE.finditer(text)]
-    inline = [(match[1], match[2].strip()) for match in _OPTION_INLINE.finditer(text)]
-    for found in (lines, inline):
+    for pattern in (_OPTION_LINE, _OPTION_INLINE):
+        found = [(match[1].upper(), match[2].strip()) for match in pattern.finditer(text)]
         labels = "".join(label for label, _ in found)
         if len(labels) > 1 and _ALPHABET.startswith(labels):
             return dict(found)
@@ -125,7 +98,7 @@ def read_label(answer: str, listed: Mapping[str, str], labels: str) -> str | Non
 
 
 def _clean(text: str) -> str:
-    text = normalize("NFKC", one_form(text).translate(_FILLED))
+    text = normalize("NFKC", one_form(text).translate(_FILLED)).replace("}{", "} {")
     text = _MARKUP.sub("", _WRAPPED.sub(r"\2\3", text)).strip()
     return text if text.isascii() else _BESIDE_ASIAN.sub(" ", text)
 
@@ -134,229 +107,176 @@ class _Reading:
     """An answer that is read for its label."""
 
     def __init__(self, answer: str, listed: Mapping[str, str], labels: str) -> None:
-        self.answer, self.text = answer, _clean(answer)
-        self.listed = {label: fold(option).rstrip(".") for label, option in listed.items()}
         self.labels = labels
-        self.taken_back = max((found.start() for found in TAKEN_BACK.finditer(self.text)), default=0)
-        """Where it is last said that what stands before is no longer meant."""
+        self.options = {label: fold(option).rstrip(".") for label, option in listed.items()}
+        cleaned = {label: fold(_clean(option)).rstrip(".") for label, option in listed.items()}
+        alike = Counter(cleaned.values())
+        self.listed = {label: option for label, option in cleaned.items() if option and alike[option] == 1}
+        """Those that are told apart without markup, as they stand in `text`."""
+        self.answer = self._without_list(answer)
         self.supposes = False
         """Whether a label is only supposed to be right: what else is said may follow from that."""
+        self._read(_clean(self.answer))
+
+    def _read(self, text: str) -> None:
+        self.text = text
+        self.taken_back = max((found.start() for found in words.TAKEN_BACK.finditer(text)), default=0)
+        """Where it is last said that what stands before is no longer meant."""
 
     def label(self) -> str | None:
-        """The one that is chosen: what says most clearly that it is the answer decides, whether it can be read or
-        not."""
-        for ways in (
-            self._alone,
-            self._stated,
-            self._whole_option,
-            self._first_line,
-            self._starts,
-            self._labelled,
-            self._named,
-            self._option,
-            self._only,
-        ):
-            found = set(ways())
-            if found:
-                return found.pop() if len(found) == 1 else None
-        return None
+        """The one that is chosen, by a label or else by the text of an option: what says most clearly that it is the
+        answer decides, whether it can be read or not."""
+        found = self._stated() or self._whole_option() or self._first_line() or self._starts() or self._named()
+        if not found and self.listed:
+            self._read(self._with_labels(self.text))
+            found = self._stated() or self._named()
+        return found.pop() if len(found) == 1 else None
 
-    def _alone(self) -> Iterator[str | None]:
-        """Lines that are a label and nothing else, if the last one is; other ones may say that it is the answer."""
-        lines = [self._label_of_line(line) for line in self.text.splitlines()]
-        if lines and lines[-1] and not lines[-1]["said"]:
-            yield from (match["label"].upper() for match in lines if match)
-
-    def _label_of_line(self, line: str) -> re.Match[str] | None:
-        found = ALONE.fullmatch(line) if len(line) < 40 else None
-        return found if found and found["label"].upper() in self.labels else None
-
-    def _stated(self) -> Iterator[str | None]:
+    def _stated(self) -> set[str | None]:
         """The last sentence that says which label is right."""
-        found = [match for pattern in STATED for match in pattern.finditer(self.text) if self._is_label(match)]
+        said = self._said(*words.STATED)
+        last = said[-1:]
+        joined = any(
+            match["label"].upper() != last[0]["label"].upper()
+            and words.JOINED.fullmatch(self.text, match.end(), max(match.end(), last[0].start()))
+            for match in said[-9:-1]
+        )
+        return {None if joined or words.ALSO_SAID.search(match[0]) else self._sure(match) for match in last}
+
+    def _whole_option(self) -> set[str | None]:
+        folded = fold(self.answer).rstrip(".")
+        return {label for label, option in self.options.items() if option == folded}
+
+    def _first_line(self) -> set[str | None]:
+        """A label alone, where nothing behind it speaks for another one."""
+        for found in self._labels(words.FIRST_LINE):
+            label, end = found["label"].upper(), found.end()
+            rest = _Reading(self._with_labels(self.text[end:]), {}, self.labels)
+            others = {
+                match["label"]
+                for match in rest._labels(words.LETTER)
+                if not rest._denied(match) and not words.DESCRIBED.match(rest.text, match.end())
+            }
+            if self.taken_back < end and others <= {label}:
+                return {label}
+        return set()
+
+    def _starts(self) -> set[str | None]:
+        """Labels in front of lines of the first and the last paragraph."""
+        breaks = [found.start() for found in re.finditer(r"\n\s*\n", self.text)] or [0]
+        found = set[str | None]()
+        for match in self._labels(words.AT_START):
+            inner = breaks[0] < match.start("label") < breaks[-1]
+            means_answer = match["mark"] == ":" and match["label"] in "Aa" and self._end(match) == match.end()
+            if not inner and not means_answer and not self._denied(match):
+                found.add(self._sure(match))
+        return found
+
+    def _named(self) -> set[str | None]:
+        """Labels behind words such as `option`, else in brackets."""
+        said = [] if self.supposes else self._said(words.NAMED) or self._said(words.IN_BRACKETS)
+        return {self._sure(match) for match in said}
+
+    def _said(self, *patterns: re.Pattern[str]) -> list[re.Match[str]]:
+        """Where it is said which label is right: not denied then or later, nor the choice of others, nor
+        only supposed."""
         said, supposed = list[re.Match[str]](), None
+        found = [match for pattern in patterns for match in self._labels(pattern)]
         for match in sorted(found, key=lambda match: match.start("label")):
-            follows = supposed is not None and not SUPPOSED_TO.search(self.text, supposed, match.start())
+            follows = supposed is not None and not words.SUPPOSED_TO.search(self.text, supposed, match.start())
             if follows or self._supposed(match):
                 supposed = match.end()
-            elif not self._denied(match) and not OTHERS.search(self._before(match)):
+            elif self._denied(match):
+                said = [one for one in said if one["label"] != match["label"]]
+            elif not words.OTHERS.search(self._before(match)):
                 said.append(match)
-        self.supposes = supposed is not None
-        if said:
-            last = said[-1]
-            joined = any(
-                match["label"].upper() != last["label"].upper()
-                and JOINED.fullmatch(self.text, match.end(), max(match.end(), last.start()))
-                for match in said[-9:-1]
-            )
-            yield None if joined or ALSO.search(last[0]) else self._sure(last)
+        self.supposes |= supposed is not None
+        return said
 
-    def _whole_option(self) -> Iterator[str | None]:
-        folded = fold(self.answer).rstrip(".")
-        yield from (label for label, option in self.listed.items() if option == folded)
+    def _without_list(self, answer: str) -> str:
+        """An answer without the options, where all of them are repeated."""
+        for pattern in (_OPTION_LINE, _OPTION_INLINE):
+            found = {
+                label: match
+                for match in reversed([*pattern.finditer(answer)])
+                if self.options.get(label := match[1].upper()) == fold(match[2]).rstrip(".")
+            }
+            if found.keys() == self.options.keys():
+                for match in sorted(found.values(), key=lambda match: match.start(), reverse=True):
+                    answer = answer[: match.start()] + answer[match.end() :]
+        return answer
 
-    def _first_line(self) -> Iterator[str | None]:
-        """A label alone, where nothing behind it speaks for another one."""
-        found = FIRST_LINE.match(self.text)
-        if found is None or not self._is_label(found) or self.taken_back >= found.end():
-            return
-        label, end = found["label"].upper(), found.end()
-        own = self.listed.get(label)
-        behind = fold(self.text[end:])
-        behind = behind.replace(own, "\0") if own else behind
-        others = (match for match in LETTER.finditer(self.text, end) if self._is_label(match))
-        options = (
-            re.search(EDGES % re.escape(option), behind)
-            for option in self.listed.values()
-            if option and option in behind
-        )
-        if all(match["label"] == label or self._denied(match) for match in others) and all(
-            option is None or DENIED_BEHIND.match(behind, option.end()) for option in options
-        ):
-            yield label
+    def _with_labels(self, text: str) -> str:
+        """A text with labels in place of the texts of options."""
+        folded = fold(text)
+        labels = {option: f"({label})" for label, option in self.listed.items() if option in folded}
+        options = sorted(map(re.escape, labels), key=len, reverse=True)
+        pattern = words.EDGES % "|".join(options).replace("\\ ", r"\s+")
+        return re.sub(pattern, lambda found: labels.get(fold(found[0]), found[0]), text, flags=re.IGNORECASE)
 
-    def _starts(self) -> Iterator[str | None]:
-        """Labels in front of lines of the first and the last paragraph; options that are only repeated are none."""
-        paragraphs = re.split(r"\n\s*\n", self._without_list())
-        for line in "\n".join(dict.fromkeys((paragraphs[0], paragraphs[-1]))).splitlines():
-            found = AT_START.match(line)
-            if found is None:
-                continue
-            label = (found["round"] or found["square"] or found["bare"]).upper()
-            means_answer = found["mark"] == ":" and label == "A" and fold(line[found.end() :]) != self.listed.get("A")
-            if label in self.labels and not means_answer and not self._denied_behind(label, line, found):
-                back = TAKEN_BACK.search(line, found.end())
-                yield None if back else self._single(label, self._behind(label, line, found))
-
-    def _labelled(self) -> Iterator[str | None]:
-        """A few words, a colon and a label: all of the answer, in any language, or a line such as `Verdict: B`."""
-        alone = "\n" not in self.text.strip()
-        for match in filter(self._is_label, LABELLED.finditer(self.text)):
-            said = alone or CONCLUDES.search(match["words"])
-            if said and not self._denied(match) and not self._option_of(match["words"]):
-                yield match["label"].upper()
-
-    def _named(self) -> Iterator[str | None]:
-        """Labels behind words such as `option`, else in brackets."""
-        if self.supposes:
-            return
-        for pattern in NAMED:
-            found = [match for match in pattern.finditer(self.text) if self._is_label(match)]
-            supposed = any(map(self._supposed, found))
-            said = [match for match in found if not self._denied(match)]
-            if said:
-                yield from {None if supposed else self._sure(match) for match in said}
-                return
-
-    def _option(self) -> Iterator[str | None]:
-        """Options whose text stands in the answer, outside of longer ones."""
-        text = fold(self.answer)
-        if self.supposes or any(found["label"] in self.labels for found in OR_LABEL.finditer(self.text)):
-            return
-        for label, option in sorted(self.listed.items(), key=lambda item: -len(item[1])):
-            if not option or option not in text:
-                continue
-            words = re.compile(EDGES % re.escape(option) + (r"(?!\s\w)" if option == "no" else ""))  # but `no idea`
-            if found := words.search(text):
-                before = text[max(0, found.start() - 60) : found.start()]
-                unsure = (
-                    SUPPOSED_BEFORE.search(before)
-                    or DENIED_BEFORE.search(before)
-                    or DENIED_BEHIND.match(text, found.end())
-                    or any(OPTION_DENIED_BEHIND.match(text, again.end()) for again in words.finditer(text))
-                )
-                if not NOT_THIS.search(before):
-                    yield None if unsure else label
-                text = words.sub("\0", text)
-
-    def _only(self) -> Iterator[str | None]:
-        """The letters of a short answer that says nothing else, as in `B it is` or `not A but B`."""
-        if len(self.text) > _SHORT or self.supposes:
-            return
-        text = LEFT_ASIDE.sub(" ", self.text)
-        found = [match for match in LETTER.finditer(text) if self._is_label(match)]
-        if SAYS_NOTHING.fullmatch(LETTER.sub(" ", text)):
-            yield from (match["label"] for match in found)
-
-    def _without_list(self) -> str:
-        """The text without the options, where all of them are repeated."""
-        if not self.listed:
-            return self.text
-        left, lines = dict(self.listed), list[str]()
-        for line in self.text.splitlines():
-            found = _OPTION_LINE.fullmatch(line)
-            if found and left.get(found[1].upper()) == fold(found[2]).rstrip("."):
-                del left[found[1].upper()]
-            else:
-                lines.append(line)
-        if not left:
-            return "\n".join(lines)
-        inline = {label: fold(text).rstrip(".") for label, text in read_options(self.text).items()}
-        return "" if inline == self.listed else self.text
+    def _labels(self, pattern: re.Pattern[str], start: int = 0, end: int | None = None) -> list[re.Match[str]]:
+        found = pattern.finditer(self.text, start, len(self.text) if end is None else end)
+        return [match for match in found if self._is_label(match)]
 
     def _is_label(self, found: re.Match[str]) -> bool:
         letter, end = found["label"], found.end("label")
         if letter.upper() not in self.labels:
             return False
-        return not (found.end() == end and letter in "AaIi" and WORD.match(found.string, end))
+        return not (found.end() == end and letter in "AaIi" and words.WORD.match(found.string, end))
 
     def _before(self, found: re.Match[str]) -> str:
         return self.text[max(0, found.start() - 60) : found.start()]
 
-    def _behind(self, label: str, text: str, found: re.Match[str]) -> str:
-        """What stands behind a label and the text of its option; that of another option is left."""
-        rest, own = text[found.end() : found.end() + 300], self.listed.get(label, "")
+    def _end(self, found: re.Match[str]) -> int:
+        """Where a label ends, with the text of its option."""
+        rest, own = self.text[found.end() : found.end() + 300], self.listed.get(found["label"].upper(), "")
         for marks in (" ().:]", " ().:]-\u2013\u2014"):  # a dash may belong to the text, as in `-5`
             bare = rest.lstrip(marks)
             if own and bare.casefold().startswith(own):
-                return bare[len(own) :]
-        return rest
+                return found.end() + len(rest) - len(bare) + len(own)
+        return found.end()
 
     def _supposed(self, found: re.Match[str]) -> bool:
         before = self.text[max(0, found.start("label") - 160) : found.start("label")]
-        return bool(SUPPOSED_BEFORE.search(before) or SUPPOSED_BEHIND.match(self.text, found.start()))
+        return bool(words.SUPPOSED_BEFORE.search(before) or words.SUPPOSED_BEHIND.match(self.text, found.start()))
 
     def _denied(self, found: re.Match[str]) -> bool:
-        if DENIED_BEFORE.search(self._before(found)):
-            return True
-        return self._denied_behind(found["label"].upper(), self.text, found)
-
-    def _denied_behind(self, label: str, text: str, found: re.Match[str]) -> bool:
-        behind = self._behind(label, text, found)
-        pattern = DENIED_BEHIND if text.startswith(behind, found.end()) else OPTION_DENIED_BEHIND
-        return pattern.match(behind) is not None
-
-    def _sure(self, found: re.Match[str]) -> str | None:
-        """The label of a match; None where another one is named beside it."""
-        label = found["label"].upper()
-        before = OR_BEFORE.search(self.text[max(0, found.start() - 40) : found.start()])
-        if (
-            before
-            and before["label"] != label
-            and (before["label"] is None or found.start("label") - found.start() < 2)
-        ):
-            return None
-        other = self._option_of(self.text[max(0, found.start() - 300) : found.start()].rpartition("\n")[2])
-        if self.taken_back >= found.end() or other not in (None, label):
-            return None
-        return self._single(label, self._behind(label, self.text, found))
+        end = self._end(found)
+        behind = words.DENIED_BEHIND if end == found.end() else words.OPTION_DENIED_BEHIND
+        return bool(words.DENIED_BEFORE.search(self._before(found)) or behind.match(self.text, end))
 
     def _option_of(self, said: str) -> str | None:
         """The label of the option that a text is."""
-        text = fold(said).strip(" ().:-\u2013\u2014")
+        text = fold(said).strip(" ().,;:-\u2013\u2014")
         return next((label for label, option in self.listed.items() if text and option == text), None)
 
-    def _single(self, label: str, rest: str) -> str | None:
-        """The label, unless another one, or the text of another option, stands behind it."""
-        if self._option_of(rest.partition("\n")[0]) not in (None, label):
+    def _sure(self, found: re.Match[str]) -> str | None:
+        """The label of a match; None where another one, or the text of another option, stands beside it."""
+        label = found["label"].upper()
+        line = self.text[max(0, found.start() - 300) : found.start()].rpartition("\n")[2]
+        behind = _BEHIND.match(self.text, self._end(found))
+        texts = (line, *line.split(":"), *re.split("[:()]", found[0]), behind[0] if behind else "")
+        if self.taken_back >= found.end() or not {None, label}.issuperset(map(self._option_of, texts)):
             return None
-        found = OR_BEHIND.match(rest)
-        if found is None:
-            return label
-        other = next((name for name in ("and", "next", "first", "beside", "maybe", "also") if found[name]), None)
-        if other is None:
-            return None
-        apart = re.search(r"[.;(\n]", rest[: found.start(other)]) is not None  # `A, B and C are wrong` denies A, too
-        if DENIED_BEHIND.match(rest, found.end(other)) or (apart and ALL_DENIED.match(rest, found.end(other))):
-            return label
-        return None if found[other] in set(self.labels) - {label} else label
+        return None if self._joined(found) or self._beside(found) else label
+
+    def _joined(self, found: re.Match[str]) -> bool:
+        """Whether another label stands before a match as if it could be meant as well."""
+        if words.OR_BEFORE.search(self._before(found)):
+            return True
+        letters = self._labels(words.LETTER, max(0, found.start() - 60), found.start("label"))
+        if not letters or letters[-1]["label"] == found["label"] or self._denied(letters[-1]):
+            return False
+        between = self.text[letters[-1].end() : found.start("label")]
+        if re.search(r"[.:!?]", between):
+            return False
+        beside = self._beside(letters[-1])
+        return not re.search(r"\w", between) or (beside is not None and beside.start("label") == found.start("label"))
+
+    def _beside(self, found: re.Match[str]) -> re.Match[str] | None:
+        """How another label, or only `or`, stands behind one as if it could be meant as well."""
+        beside = words.BESIDE.match(self.text, self._end(found))
+        if beside is None or beside["or"] or beside["label"] is None:
+            return beside
+        denied = words.DENIED_BEHIND.match(self.text, beside.end())
+        return None if denied or beside["label"] not in set(self.labels) - {found["label"].upper()} else beside

@@ -1,177 +1,175 @@
 """How an answer names a label, and what the clause around it makes of it: denied, only supposed, or not the only one.
 
-Repetitions are bounded: an answer may be any text, and must not make its reading slow.
+In these patterns a blank is any white space. Repetitions are bounded: an answer may be any text, and must not make
+its reading slow.
 """
 
 import re
 
-_LABEL = r"[(\[]?(?<![\w'\u2019])(?P<label>[A-Za-z])(?![\w'\u2019]|\.\w|-\w)[)\]]?"
-_NOUN = (
-    r"(?:(?:(?:the|la|die|a|o|\u03b7)\s)?(?:(?:option|opci[o\u00f3]n|op\u00e7\u00e3o|choice|letter|lett(?:re|era)|letra|answer)\s{0,2}"
-    r"[:#]?\s{0,2})?)?"
+from etude.envs.scorers.words import ALSO, AND, ANSWER, IS, NOT, OR, RIGHT, any_of
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern.replace(" ", r"\s"), re.IGNORECASE | re.MULTILINE)
+
+
+_LABEL = r"[(\[]?(?<![\w'’])(?P<label>[A-Za-z])(?![\w'’]|\.\w|-\w)[)\]]?"
+_LETTER = r"[(\[]?(?-i:[A-Z])(?![\w'’])[)\]]?"
+_OPTION = any_of("option opción opção вариант choice letter lettre lettera letra 选项 विकल्प")
+_NOUN = rf"(?:(?:the|la|die|a|o|η)[^\S\n])?(?:(?:{_OPTION}|\banswer) {{0,2}}[:#]? {{0,2}})?"
+_IS = rf"(?:{IS}|\b(?:would|should|must|will|has to) be\b)"
+_WRONG = any_of(
+    "wrong incorrect false untrue invalid impossible excluded eliminated dismissed discarded rejected ruled_out"
+    " trap traps distractor distractors"
 )
-_SURELY = r"(?:(?:clearly|indeed|therefore|thus|definitely|most\slikely|probably|then|also)\s)?"
-_IS = (
-    r"(?:is|ist|lautet|est|es|\u00e8|\u00e9|\u00e4r|er|je|este|adalah|l\u00e0|\u03b5\u03af\u03bd\u03b1\u03b9|\u0647\u064a|\u0647\u0648"
-    r"|would\sbe|should\sbe|must\sbe|has\sto\sbe|will\sbe)"
-)
-_IS_ASIAN = r"(?:(?:[\u5e94\u61c9][\u8be5\u8a72]?)?[\u662f\u4e3a\u70ba\u306f\uc740\ub294]|\u0e04\u0e37\u0e2d)"
+_ASIDE = rf"\b(?:not|instead of|rather than) {_NOUN}{_LETTER}"
+
+# What says which label is right.
 _ANSWER_IS = (
-    r"(?:\b(?:answer|ans|l\u00f6sung|solution|choice|option|letter|correct|antwort|r[e\u00e9]ponse|respuesta|risposta|resposta"
-    r"|antwoord|svar(?:et)?|odpov\u011b\u010f|odpowied\u017a|vastaus|r\u0103spuns(?:ul)?|jawaban(?:nya)?|\u0111\u00e1p\s\u00e1n"
-    r"|richtig|\u043e\u0442\u0432\u0435\u0442|\u03b1\u03c0\u03ac\u03bd\u03c4\u03b7\u03c3\u03b7|\u0627\u0644\u0625\u062c\u0627\u0628\u0629)"
-    r"|\u0e04\u0e4d\u0e32\u0e15\u0e2d\u0e1a|\u7b54\u6848|\u9009\u9879|\u6b63\u89e3|\u7b54\u3048|\uc815\ub2f5|\ub2f5)"
-    r"(?:\s(?:to|for|of|here)\b[^.\n:]{0,40}?|\scor+[a-z]{2,6}\b|\syang\s(?:benar|tepat)\b|\s\u0111\u00fang\b|\s\u0627\u0644\u0635\u062d\u064a\u062d\u0629)?"
-    rf"(?:\s{{0,3}}(?:(?<!\w){_IS}(?!\w)|['\u2019]s\b|(?<=\w){_IS_ASIAN}|:|=>?|->|(?<=\bans)[.)]|(?<=\u017a\s)to\b|(?<=vastaus\s)on\b"
-    r"|[\u3011\u2192\u21d2\u2013\u2014-])){1,3}"
-    rf"\s{{0,3}}{_SURELY}(?:not\s[(]?[A-Z][)]?,?\s(?:but|rather)\s)?{_NOUN}{_LABEL}"
+    rf"(?:{ANSWER}|(?<!\beach ){_OPTION}|{RIGHT})"
+    rf"(?: (?:to|for|of|here)\b[^.\n:]{{0,40}}?|(?: (?!{NOT}|{IS})[^\W\d_]{{2,12}}\b){{1,2}}?)?"
+    rf"(?:[^\S\n]{{0,3}}(?:{_IS}|['’]s\b|:(?! is\b)|=>?|->|(?<=\bans)[.)]|[】→⇒–—-])){{1,3}} {{0,3}}"
+    rf"(?:{any_of('clearly indeed therefore thus definitely most_likely probably then also')} )?"
+    rf"(?:not {_LETTER},? (?:but|rather) )?{_NOUN}{_LABEL}"
 )
-_IS_CORRECT = (
-    rf"(?<!\bangle\s){_LABEL}(?:\s?\([^()\n]{{1,80}}\))?\s{{1,3}}(?:seems(?:\sto\sbe)?|looks|was|were|{_IS})\s(?:(?:indeed|clearly|also|the|a|(?<!was\s)my|final|only)\s){{0,3}}"
-    r"(?:cor+ec?t+[aeo]?|right(?!-|\s(?:of|angle|triangle|next|above|below|before|after)\b)|richtig|korrekt|juste|juist|r\u00e4tt|rigtigt?|riktigt?"
-    r"|best|true|proper|answer|most\s(?:likely|accurate|appropriate|suitable|plausible))\b(?!\s?\?)"
+_THE_ONLY = any_of("indeed clearly also the a final only la il o die der het de bonne richtige goede juiste")
+_IS_RIGHT = (
+    rf"(?<!\bangle ){_LABEL}(?: ?\((?!{OR}|{AND})[^()\n]{{1,80}}\)| ?[选選]?[项項])?"
+    rf" {{0,3}}(?:{_IS}|{any_of('seems seems_to_be looks was were')}|(?=正)|[が가이])"
+    rf" {{0,3}}(?:(?:(?<!was )my|{_THE_ONLY}) ){{0,3}}"
+    rf"(?:{RIGHT}|{ANSWER}|{any_of('best proper')}|\bmost {any_of('likely accurate appropriate suitable plausible')})"
+    r"(?!-| (?:of|angle|triangle|next|above|below|before|after)\b| ?[?吗嗎与性率])"
 )
-STATED = tuple(
-    re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+_CHOOSE = any_of(
+    "choose choosing chose select selecting pick picking go_with going_with opt_for vote_for bet_on say guess"
+    " guess_is leaves leaving leaves_only leaving_only can_only_be"
+    " wähle nehme choisis elijo scelgo escolho kies väljer vælger velger wybieram vybírám aleg chọn выбираю επιλέγω"
+)
+_SO = rf"(?:\b(?:it|that|this) {_IS}|{any_of('so thus hence therefore i_think by_elimination')}|\bit's)"
+_CONCLUDES = any_of(
+    "verdict decision conclusion select selected selection solution result results response output judgment judgement"
+    " final chosen correct_one most_likely prediction recommendation label classification vote therefore fazit"
+)
+_FILLER = any_of(
+    "i answer i'd i'll i'm it its it's that'd that's am as be because best but certainly choice choose chosen clearly"
+    " correct definitely evidently final fits for go going guess have here is just letter likely matches maybe most"
+    " must my obviously of one only option perhaps pick probably right select should so sure surely that the think"
+    " therefore this thus true we will with would"
+)
+_NOTHING = rf"(?:[^\w\n]|\d|{_FILLER}|{_ASIDE}){{0,20}}?"
+_WORDS_COLON = rf"[^\w\n]*(?!{_WRONG}|\bnot\b)[^\W\d_]{{2}}[^\n:.;!?]{{0,30}}:"
+_ALL = rf"(?!(?:[^\n]{{0,40}}: )?\W*is\b)(?:{_WORDS_COLON})?{_NOTHING}(?=\W?(?-i:[A-Z])){_LABEL}(?={_NOTHING}\Z)"
+STATED = [
+    _compiled(pattern)
     for pattern in (
         _ANSWER_IS,
-        rf"\b(?:choos(?:e|ing)|chose|select(?:ing)?|pick(?:ing)?|go(?:ing)?\swith|opt\sfor|say|guess(?:\sis)?)(?::|(?<!say),)?\s{{1,3}}{_NOUN}{_LABEL}",
-        rf"\bi\swent\swith\s{_NOUN}{_LABEL}(?![^.;!?\n]{{0,60}}\bbut\b)",
-        rf"(?<![\u4e0d\u522b])(?<!\u4e0d[\u5e94\u8981\u8be5])[\u9009\u9078]\u62e9?\s?:?\s?{_LABEL}",
-        rf"\b(?:(?:it|that|this)\s{_IS}|it's|so|thus|hence|therefore|i\sthink)[,:]?\s{_SURELY}{_NOUN}{_LABEL}(?=\W{{0,5}}$|,?\s(?:because|since)\b)",
-        _IS_CORRECT,
-        rf"{_LABEL}\s?(?:[\u9009\u9078]?[\u9879\u9805])?\u662f?\u6b63[\u786e\u78ba](?!\s?[\u5417\u55ce?\u4e0e\u6027\u7387])",
-        rf"\bleav(?:es|ing)\s(?:only\s)?{_NOUN}{_LABEL}(?=\W*$)",
-        rf"\b(?:it|that|this|answer)\scan\sonly\sbe\s{_NOUN}{_LABEL}(?!\s(?:if|when)\b)",
-        rf"(?:^|(?<=[.;:!?]\s)|(?<=\bonly\s)|(?<=\bso\s)){_NOUN}{_LABEL}\s(?:remains|is\sleft)(?=\W*$)",
+        _IS_RIGHT,
+        rf"{_CHOOSE}(?::|(?<!say),)? {{1,3}}{_NOUN}{_LABEL}",
+        rf"\bi went with {_NOUN}{_LABEL}(?![^.;!?\n]{{0,60}}\bbut\b)",
+        rf"(?<![不别])(?<!不[应要该])[选選]择? ?:? ?{_LABEL}",
+        rf"{_SO}[,:]? {_NOUN}{_LABEL}(?=\W{{0,5}}$|,? (?:because|since)\b)",
+        rf"(?:^|(?<=[.;:!?] )|(?<=\bonly )|(?<=\bso )){_NOUN}{_LABEL} (?:remains|is left)(?=\W*$)",
+        rf"^[^\w\n]*(?:\w[^\n:.;!?]{{0,30}}\b)?{_CONCLUDES}:\W{{0,4}}{_NOUN}{_LABEL}[^\w\n]*$",
+        rf"^\W{{0,20}}{_LABEL}\W{{0,20}}\Z",
+        rf"\A{_ALL}",
     )
+]
+NAMED = _compiled(rf"(?:{ANSWER}|{_OPTION}) {{0,2}}{_LABEL}")
+IN_BRACKETS = re.compile(r"\((?P<label>[A-Z])\)")
+LETTER = re.compile(r"(?<![\w'’])(?P<label>[A-Z])(?![\w'’])")
+DESCRIBED = _compiled(r" (?:is|was|are|were|has|have|would|can)\b(?![^.;!?\n]{0,40}\b(?:better|best|right|more)\b)")
+"""Behind a label: what is said of it does not speak for it."""
+FIRST_LINE = re.compile(r"\A\W{0,4}(?P<label>(?![AaIi]\s*\n[a-z])[A-Za-z])[^\S\n]*\n")
+AT_START = _compiled(
+    r"^\W{0,4}?[(\[]?(?P<label>[A-Z])(?:(?<=[(\[].)[)\]]|(?P<mark>[).:])|,(?= (?:because|since)\b))(?= |$)"
 )
-NAMED = tuple(
-    re.compile(pattern, flags)
-    for pattern, flags in (
-        (
-            rf"(?:\b(?:answer|option|choice|letter|cevap)\s{{0,2}}|(?:\u9009\u9879|\u0909\u0924\u094d\u0924\u0930)\s?){_LABEL}",
-            re.IGNORECASE,
-        ),
-        (r"\((?P<label>[A-Z])\)", 0),
-    )
-)
-LABELLED = re.compile(
-    rf"^[^\w\n]*(?P<words>[^\W\d_][^\n:.;!?]{{0,30}}):\W{{0,4}}{_NOUN}{_LABEL}[^\w\n]*$", re.MULTILINE | re.IGNORECASE
-)
-CONCLUDES = re.compile(
-    r"\b(?:verdict|decision|conclusion|select|solution|result|response|output|judge?ment)"
-    r"|\b(?:final|chosen|correct(?:\sone)?|most\slikely|prediction|recommendation|label|classification|vote|therefore"
-    r"|ergebnis|fazit)\Z",
-    re.IGNORECASE,
-)
-LETTER = re.compile(r"(?<![\w'\u2019])(?P<label>[A-Z])(?![\w'\u2019])")
-LEFT_ASIDE = re.compile(rf"\b(?:not|instead\sof|rather\sthan)\s{_NOUN}[(]?{LETTER.pattern}", re.IGNORECASE)
-SAYS_NOTHING = re.compile(
-    r"(?!is\b)(?:[\W\d]|\b(?:i|answer|i'd|i'll|i'm|it'?s|that'd|that's|am|as|be|because|best|but|certainly|choice|choose|chosen"
-    r"|clearly|correct|definitely|evidently|final|fits|for|go|going|guess|have|here|is|it|just|letter|likely|matches|maybe|most|must"
-    r"|my|obviously|of|one|only|option|perhaps|pick|probably|right|select|should|so|sure|surely|that|the|therefore|think|this"
-    r"|thus|true|we|will|with|would)\b)*",
-    re.IGNORECASE,
-)
-ALONE = re.compile(r"\W*(?P<said>(?:\w+ )?answer\W+)?(?P<label>[A-Za-z])\W*", re.IGNORECASE)
-AT_START = re.compile(
-    r"\W{0,4}?(?:\((?P<round>[A-Za-z])\)|\[(?P<square>[A-Za-z])\]|(?P<bare>[A-Za-z])(?P<mark>[).:]|,(?=\s(?:because|since)\b)))(?=\s|$)"
-)
-FIRST_LINE = re.compile(r"\W{0,4}(?P<label>(?![AaIi]\s*\n[a-z])[A-Za-z])[^\S\n]*\n")
-
 WORD = re.compile(
-    r"[^\S\n]+(?!(?:is|because|since|as|which|with|but|for|or|and|would|fits|not|rather|instead|it|my|remains)\b)[A-Za-z\u00c0-\u024f]{2,}"
+    r"[^\S\n]+(?!(?:is|because|since|as|which|with|but|for|or|and|would|fits|not|rather|instead|it|my|remains)\b)"
+    r"[A-Za-zÀ-ɏ]{2,}"
 )
 """Behind `A` and `I`: they are words."""
-_TO_THE_LABEL = r"(?:(?!\b(?:but|so|and)\b)[^.,;:!?\n]){0,40}\Z"
-SUPPOSED_BEFORE = re.compile(
-    r"(?:\b(?:if|unless|whether|in\scase|(?:provided|given)\sthat|imagine|supposing|assuming)\b"
-    rf"|(?<!\bi\s)\b(?:suppose|assume)\b|\blet['\u2019]?s\s(?:just\s)?say\b){_TO_THE_LABEL}"
-    r"|\b(?:if|had)\s(?:you|the\s(?:question|problem))\b[^.;!?\n]{1,100}\bwould\sbe\s(?:[a-z]+\s){0,2}[(\[]?\Z"
-    r"|\bif\s(?!i\shad\sto\b)[^.;!?\n]{1,60}\s(?:had|were)\s(?:(?!\b(?:but|so|hence|thus|therefore)\b)[^.;!?\n]){1,80}\Z",
-    re.IGNORECASE,
+
+_TO_THE_LABEL = r"(?:(?!\b(?:but|so|and)\b)[^.,;:!?\n]){0,40}(?:[(\[]?(?-i:[A-Z])[)\]]? and )?\Z"
+SUPPOSED_BEFORE = _compiled(
+    rf"(?:{any_of('if unless whether in_case provided_that given_that imagine supposing assuming')}"
+    rf"|(?<!\bi )\b(?:suppose|assume)\b|\blet['’]?s (?:just )?say\b){_TO_THE_LABEL}"
+    r"|\b(?:if|had) (?:you|the (?:question|problem))\b[^.;!?\n]{1,100}\bwould be (?:[a-z]+ ){0,2}[(\[]?\Z"
+    r"|\bif (?!i had to\b)[^.;!?\n]{1,60} (?:had|were) (?:(?!\b(?:but|so|hence|thus|therefore)\b)[^.;!?\n]){1,80}\Z"
 )
-SUPPOSED_BEHIND = re.compile(r"[^.;!?\n]{0,80}?\bwould\b[^.;!?\n]{0,60}?\b(?:if|unless)\b(?!\si\b)", re.IGNORECASE)
-SUPPOSED_TO = re.compile(r"[.;!?\n](?!\s*then\b)", re.IGNORECASE)
+SUPPOSED_BEHIND = _compiled(r"[^.;!?\n]{0,80}?\bwould\b[^.;!?\n]{0,60}?\b(?:if|unless)\b(?! i\b)")
+SUPPOSED_TO = _compiled(r"[.;!?\n](?!\s*then\b)")
 """Where a supposition ends, with what would follow from it."""
-DENIED_BEFORE = re.compile(
-    r"(?:\b(?:not|nicht|never|neither|nor|no|cannot|doubt|wrong|incorrect|false|eliminat\w*|exclud\w*|except|almost|nearly"
-    rf"|tempt\w*|reject\w*|discard\w*|dismiss\w*|rul\w+\sout|rather\sthan|instead\sof|unlike)\b"
-    rf"|n['\u2019]t\b){_TO_THE_LABEL}",
-    re.IGNORECASE,
-)
-_WRONG = (
-    r"(?:wrong|incorrect|false|untrue|invalid|impossible|excluded|eliminated|dismissed|discarded|rejected|ruled\sout"
-    r"|traps?|distractors?)\b"
-)
-_NOT = (
-    rf"(?:{_WRONG}|(?:not(?!\s(?:(?:option|choice|answer)\s)?[(\[]?(?-i:[A-Z])(?!\w))|never|no(?!\sdoubt)|cannot"
-    r"|\w+n['\u2019]t|unlikely|out|too|tempting|partly|partially|almost|nearly|hardly|less|fails|contradicts"
-    r"|if|unless)\b)"
-)
-_IS_WRONG = r"""\W{0,3}(?:\([^()\n]{1,80}\)\s?|,\s[^.,;:!?\n]{1,40},\s)?(?:
-        (?:is|was|are|were|seems|looks|appears|would|should|must|can|has|had|does|did)\s
-            (?:(?!\b(?:because|since|as|while|whereas|and|so|than|the\sonly)\b)[^.,;:!?\n]){0,60}?\b%s
-        |%s
-    )
-    |[^.,;:!?\n]{0,60}?,?\s(?:but|yet)\s(?:(?:it|that|this|is|was|seems|still|actually|clearly)\s){0,3}%s"""
-_AT_ONCE = (
-    r"(?:(?:\w{2,6}n['\u2019]t|cannot|fails|contradicts|could|might|may|unless|only\s(?:if|when)"
-    r"|wrong|excluded|eliminated)\b|\?|\u662f?[\u4e0d\u9519\u5417]|\u3067\u306f\s?[\u306a\u3042]|[\uac00\uc774]\s?\uc544[\ub2c8\ub2d9]"
-    r"|de\u011fil\b|\u0928\u0939\u0940\u0902)"
-)
-_DENIED = _IS_WRONG % (_NOT, _AT_ONCE, _NOT)
-DENIED_BEHIND = re.compile(_DENIED, re.IGNORECASE | re.VERBOSE)
-ALL_DENIED = re.compile(
-    rf"(?:(?:,\s?|\s)(?:(?:and|or)\s)?[(\[]?(?-i:[A-Z])(?!\w)[)\]]?){{1,6}}(?:{_DENIED})", re.IGNORECASE | re.VERBOSE
-)
-"""Behind the first of several labels, as in `B, C and D are wrong`."""
-OPTION_DENIED_BEHIND = re.compile(_IS_WRONG % (_WRONG, _WRONG, _WRONG), re.IGNORECASE | re.VERBOSE)
-"""Behind a label with its option, as in `B) Nice is wrong`; `B) Nice is not big` says something of Nice."""
-TAKEN_BACK = re.compile(
-    r"\bwait\b(?=\s*(?:[,.!:\u2026\u2014-]|no\b|$))|\bno,?\swait\b|\bcorrection\s?[:,]|\b(?:scratch|strike)\sthat\b"
-    r"|\bon\ssecond\sthought|\btake\s(?:that|it)\sback\b|\b(?:oops|sorry),\s|\bi\smean\b"
-    r"|\b(?:no,|(?:actually|rather|make\sthat),?)\s(?:it(?:\sis|['\u2019]s)\s)?[(\[]?(?-i:[A-HJ-Z])(?!\w)",
-    re.IGNORECASE,
-)
-"""What is said behind an answer that is no longer meant."""
-JOINED = re.compile(r"(?:\W|\([^()\n]{1,80}\)|\b(?:and|or|also|und|et|y|e)\b){0,20}", re.IGNORECASE)
-"""All that stands between two sentences that name an answer each, so that neither takes the other one's place."""
-ALSO = re.compile(r"\balso\b", re.IGNORECASE)
-NOT_THIS = re.compile(r"(?:[,;(\u2013\u2014-]\s?(?:and\s)?not|rather\sthan|instead\sof|unlike)\s(?:an?\s|the\s)?\Z")
-"""In front of an option that is only there to say that another one is meant."""
-EDGES = (
-    r"(?<!\w)(?<!\d[.,:])(?<![./^+\u221a\u2212\u2013-])(?<![+/^\u00d7\u2212\u2013\d-]\s(?=\d))(?<!minus\s)"
-    r"(?<!negative\s)%s(?![\w/^-]|\s?[/^\u00d7]|[.,:]\d|(?<=\d)\s\d)"
-)
-"""The text of an option by itself: `5` is not in `-5`, `0.5` and `1/5`."""
-_ANOTHER = r"(?:(?i:also|option|choice|answer)\s){0,2}[(\[]?(?P<%s>[A-Z])(?![\w'\u2019])"
-_MARKS = r"[\s.,;:!?()\[\]\u2026\u2013\u2014-]{0,5}"
-OR_BEHIND = re.compile(
-    rf"""(?:
-        {_MARKS}(?P<or>\b(?i:or|oder|too|as\swell)\b)
-        |{_MARKS}(?:
-            \b(?i:and|und|et|y|e|i|ou|o|en|of|och|eller|og|ve|veya|lub|dan|atau|\u0438|\u0438\u043b\u0438|plus|also|alternatively|otherwise|as\swell\sas|vs\.?|versus)\b
-            |[/&|+~-]|[\u6216\u548c\u4e0e\u53ca\u3001\u304b\u3068]\u8005?|\ub610\ub294
-        )[\s,(]{{0,4}}{_ANOTHER % "and"}
-        |[,;.|\s)(]{{1,4}}[(\[]?(?P<next>[A-Z])[)\]]?(?=\s*(?:$|[(,;.|/&!?]))
-        |[,;|\s)(]{{1,4}}[(\[]?(?P<first>[A-Z])[)\]]?(?=\s*(?:or|and)\b)
-        |[\s,;]{{0,3}}\((?P<beside>[A-Z])\)
-        |[^\n]{{0,80}}?\b(?i:(?:could|might|may|can)(?:\salso)?\sbe|maybe|perhaps|possibly|(?:so|as)\sis)\s
-            {_ANOTHER % "maybe"}
-        |[^\n]{{0,80}}?{_ANOTHER % "also"}[)\]]?,?\s(?i:(?:is|fits|works|seems|would\sbe)\b,?\s)?
-            (?i:also|likewise|too|as\swell|aussi|auch|tambi\u00e9n|tamb\u00e9m|anche)(?=\s*(?:$|[.,;!]))
-    )""",
-    re.VERBOSE,
-)
-OR_BEFORE = re.compile(
-    r"(?:(?<![\w'])(?P<label>[A-Z])[)\]]?(?:\W{0,3}(?:and|und|nor|et|y|e|i|og|och|en|\u0438|[,/&])|\s?\Z)|\b(?:or|oder|either))\W{0,3}(?:option\s|the\s)?\Z"
-)
-OTHERS = re.compile(
-    r"\b(?:(?:people|students|others|some|many|most|they)\s(?:(?:might|may|could|would|will|often|usually|\w{4,}ly)\s){0,2}"
-    r"|(?:you|one)\s(?:might|may|could)\s(?:\w+ly\s)?|(?:mistake|error|trap)\s(?:is|was|would\sbe)\sto\s)\Z",
-    re.IGNORECASE,
+OTHERS = _compiled(
+    rf"(?:{any_of('people students others some many most they')}"
+    r" (?:(?:might|may|could|would|will|often|usually|\w{4,}ly) ){0,2}"
+    r"|\b(?:you|one) (?:might|may|could) (?:\w+ly )?|\b(?:mistake|error|trap) (?:is|was|would be) to )\Z"
 )
 """In front of `choose B`: it is the choice of others."""
-OR_LABEL = re.compile(r"(?:\b(?:or|and)\s|/)[(\[]?(?P<label>[A-Z])(?![\w'\u2019])")
+TAKEN_BACK = _compiled(
+    r"\bwait\b(?=\s*(?:[,.!:…—-]|no\b|\Z))|\bcorrection ?[:,]|\b(?:no,? wait|(?:scratch|strike) that)\b"
+    r"|\b(?:on second thought|take (?:that|it) back|i mean)\b|\b(?:oops|sorry), "
+    r"|\b(?:no,|(?:actually|rather|make that),?) (?:it(?: is|['’]s) )?[(\[]?(?-i:[A-HJ-Z])(?!\w)"
+)
+"""What is said behind an answer that is no longer meant."""
+
+DENIED_BEFORE = _compiled(
+    rf"(?:{NOT}|{_WRONG}|{any_of('never neither nor no cannot doubt except almost nearly unlike unlikely')}"
+    rf"|\b(?:eliminat|exclud|tempt|reject|discard|dismiss)\w*|{any_of('ruling_out rule_out rather_than instead_of')}"
+    rf"|n['’]t\b|(?:^|(?<=[.:!?] ))\W*(?:is|are|could|can|what)\b){_TO_THE_LABEL}"
+    rf"|{_WRONG}[^.,;:!?\n]{{0,20}}:\W{{0,3}}\Z"
+)
+_LESS = any_of(
+    "never cannot unlikely out too tempting partly partially almost nearly hardly less fails contradicts if unless"
+)
+_NOT = rf"(?:{_WRONG}|{_LESS}|\bnot\b(?! (?:{_OPTION} )?{_LETTER})|\bno\b(?! doubt)|\w+n['’]t\b)"
+_MAYBE = any_of("cannot fails contradicts could might may wrong incorrect excluded eliminated değil नहीं")
+_AT_ONCE = (
+    r"(?:\w{2,6}n['’]t\b|(?<![.!?] )(?<![(\n])\b(?:unless|(?:only )?(?:if|when))\b(?! i\b)"
+    rf"|{_MAYBE}|\? no\b|是?[不错吗](?!是? ?{_LETTER})|では ?[なあ]|[가이] ?아[니닙])"
+)
+_LIST = rf"(?:(?:, ?{_LETTER}){{1,5}},?)?(?: (?:and|or) {_LETTER})"
+_VERB = any_of("is was are were seems looks appears would should must can has had does did")
+_REASON = any_of("because since as while whereas and so than the_only")
+_FINALLY = r"(?:(?:it|that|this|is|was|seems|still|actually|clearly) ){0,3}"
+
+
+def _denied(wrong: str, at_once: str) -> str:
+    return (
+        r"(?:\W{0,3}(?:\([^()\n]{1,80}\) ?|, [^.,;:!?\n]{1,40}, )?"
+        rf"(?:{_VERB} (?:(?!{_REASON})[^.,;:!?\n]){{0,60}}?\b{wrong}|{at_once})"
+        rf"|[^.,;:!?\n]{{0,60}}?,? (?:but|yet) {_FINALLY}{wrong})"
+    )
+
+
+DENIED_BEHIND = _compiled(rf"(?:{_LIST})?{_denied(_NOT, _AT_ONCE)}")
+OPTION_DENIED_BEHIND = _compiled(_denied(_WRONG, _WRONG))
+"""Behind a label with its option, as in `B) Nice is wrong`; `B) Nice is not big` says something of Nice."""
+JOINED = _compiled(rf"(?:\W|\([^()\n]{{1,80}}\)|{AND}|{OR}|{ALSO}){{0,20}}")
+"""All that stands between two sentences that name an answer each, so that neither takes the other one's place."""
+_MARKS = r"[ .,;:!?()\[\]…–—-]{0,5}"
+_ENDS = r" *(?:\Z|[(,;.|/&!?。]|[\u0900-\u1dff\u2e80-\uffff])"
+_VERSUS = any_of("nor alternatively otherwise as_well_as vs versus")
+_NO_JOIN = any_of(
+    "as so but if because since with than to unlike despite except beats over before after statt anstatt zamiast"
+    " místo вместо"
+)
+BESIDE = _compiled(
+    "(?:"
+    rf"{_MARKS}(?:(?P<or>{OR})|{AND}|{ALSO}|{_VERSUS}\.?|[/&|+~-])[ ,(]{{0,4}}"
+    rf"|[,;.|?! )(]{{1,4}}(?={_LETTER}(?:{_ENDS}| (?:or|and)\b))"
+    rf"|[ ,;]{{0,3}}(?=\({_LETTER}\))"
+    rf"|[^\n]{{0,80}}?(?:\b(?:could|might|may|can)(?: also)? be\b|{any_of('maybe perhaps possibly so_is as_is')}) "
+    rf"|[^\n]{{0,80}}?(?={_LETTER},? (?:(?:{_IS}|fits|works|seems),? )?(?:{ALSO}|as well){_ENDS})"
+    # a word of any language, but for those that tell the two apart
+    rf"|[ ,(]{{1,3}}(?!{NOT}|{IS}|{_NO_JOIN})[^\W\d_][^ .,;:!?()]{{0,12}} (?={_LETTER}{_ENDS})"
+    r")(?:(?:also|option|choice|answer) ){0,2}[(\[]?(?P<label>(?-i:[A-Z]))(?![\w'’])[)\]]?"
+    rf"|{_MARKS}{any_of('or oder too as_well')}"
+)
+"""Behind a label: another one that could be meant as well, or only that there is one."""
+OR_BEFORE = _compiled(rf"{any_of('or oder either')}\W{{0,3}}(?:option |the )?\Z")
+ALSO_SAID = _compiled(ALSO)
+EDGES = (
+    r"(?<!\w)(?<!\d[.,:])(?<![./^+√−–-])(?<![+*/^×−–\d-]\s(?=\d))(?<!\d\*)(?<!minus\s)"
+    r"(?<!negative\s)(?:%s)(?!(?<=no)\s\w)(?![\w/^-]|\s?[/^×]|(?<=\d)\s?[+*=]|[.,:]\d|(?<=\d)\s\d)"
+)
+"""The text of an option by itself: `5` is not in `-5`, `0.5` and `1/5`."""

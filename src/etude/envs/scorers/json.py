@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import isfinite
 from typing import cast
 
@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue
 
 from etude.config import Section
 from etude.envs.files import reject_constant
-from etude.envs.scorers.answer_scorer import AnswerScorer, expected, graded
+from etude.envs.scorers.answer_scorer import AnswerScorer, expected, graded, pairs_up
 from etude.envs.splits import one_form
 from etude.errors import DataError
 from etude.readable import some
@@ -102,7 +102,8 @@ class Json(AnswerScorer[JsonOptions]):
                 return False
             if self.options.ordered:
                 return all(map(self._equal, one, other))
-            return self._same_bag(one, other)
+            # In this order the first item that fits is the right one to take, also for numbers with a tolerance.
+            return pairs_up(sorted(one, key=_rank), sorted(other, key=_rank), self._equal)
         if isinstance(one, dict) and isinstance(other, dict):
             keys_fit = one.keys() <= other.keys() if self.options.allow_extra else one.keys() == other.keys()
             return keys_fit and all(self._equal(value, other[key]) for key, value in one.items())
@@ -113,17 +114,6 @@ class Json(AnswerScorer[JsonOptions]):
             return abs(one - other) <= self.options.tolerance
         except OverflowError:  # a whole number that no float can hold is far from any
             return False
-
-    def _same_bag(self, one: Sequence[JsonValue], other: Sequence[JsonValue]) -> bool:
-        """Whether items can be paired so that each pair is equal. In sorted order the first item that fits is the
-        right one to take, also for numbers with a tolerance."""
-        left = sorted(other, key=_rank)
-        for item in sorted(one, key=_rank):
-            place = next((place for place, candidate in enumerate(left) if self._equal(item, candidate)), None)
-            if place is None:
-                return False
-            del left[place]
-        return True
 
 
 def _rank(value: JsonValue) -> tuple[int, float, str]:

@@ -1,15 +1,16 @@
 """A scorer for results of mathematics, as people and models write them in LaTeX."""
 
 import re
-import unicodedata
-from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
+from itertools import accumulate
 
 from pydantic import Field
 
 from etude.config import Section
-from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxed, expected, graded
-from etude.envs.scorers.numbers import CURRENCY, number, plain
+from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxed, expected, graded, pairs_up
+from etude.envs.scorers.numbers import CURRENCY, FUNCTION, TEXT_COMMAND, UNITS, number, plain
+from etude.envs.scorers.words import ANSWER, IS
 from etude.errors import DataError
 from etude.records import Score, Task
 
@@ -19,12 +20,11 @@ _DEEPEST = 8
 """Lists within lists that are compared item by item."""
 _EMPTY_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{\s*\}|\sI hope (?:it|this) is correct\.?\Z")
 _EMPHASIS = re.compile(r"\*\*(?!\d)|(?<![\w)])\*\*|`|(?<![\w}])__|__(?!\w)|\A\*(?=[^*]+\*\Z)|\*\Z")
-_IS = r"(?:\b(?:is|are|equals|ist|lautet|est|es|\u00e8|\u00e9)\b|(?<!\u4e0d)[\u662f\u4e3a\u70ba\u306f\uc740])"
 _SAYS = re.compile(
-    r"(?i:.*(?:\b(?:answer|result|antwort|ergebnis|r[e\u00e9]ponse|respuesta|risposta|resposta|\u043e\u0442\u0432\u0435\u0442)\b"
-    rf"|\u7b54\u6848|\u7b54\u3048|\uc815\ub2f5)(?:[^=$\\]{{0,100}}{_IS})?"
+    rf"(?i:.*{ANSWER}(?:[^=$\\]{{0,100}}(?<!不){IS})?"
     r"|(?:[^=$\\]|\$[^$\n]{1,80}\$){0,300}\b(?:is|are|equals|gives|get|obtain|so|thus|hence|therefore)\b,?)"
-    r"(?i:\s(?:then|thus|hence|therefore|simply))?\s*[:\uff1a]?\s*(.+?)[.\u3002]?\s*"
+    r"(?i:\s(?:then|thus|hence|therefore|simply|about|approximately|roughly|exactly))?"
+    r"\s*(?:[:：]|(?i:(?<=ans))[.)])?\s*(.+?)(?: ?(?:です|である|입니다|이다|है))?[.。।]?\s*"
 )
 _IS_THE_ANSWER = re.compile(
     r"(?i)(\S.{0,100}?),? is (?:the|my|our) (?:final |correct )?(?:answer|result|solution)\.?"
@@ -32,16 +32,11 @@ _IS_THE_ANSWER = re.compile(
 _DELIMITERS = re.compile(r"(?<!\\)\$|\\[()\[\]]")
 
 _TEXT = r"\\(?:text|mathrm|textrm|textbf|mbox)\{([^{}]*)\}"
-_BARE = (
-    "(?:(?:square|cubic|sq|cu) )?(?:[mckµμ]?m|in|ft|yd|mi|inch(?:es)?|feet|foot|yards?|miles?"
-    "|(?:milli|centi|kilo)?met(?:er|re)s?"
-    "|[mkµμ]?g|lbs?|pounds?|(?:kilo)?grams?|tons?|m?[lL]|lit(?:er|re)s?|m?s|sec(?:ond)?s?|min(?:ute)?s?|h|hrs?|hours?"
-    "|days?|weeks?|months?|years?|k?[JNW]|V|Hz|mph|rad(?:ian)?s?|dollars?|cents?|euros?|units?|points?|people|ways?)"
-)
+_BARE = rf"(?:(?:square|cubic|sq|cu) )?(?:{UNITS}|units?|points?|people|ways?)"
 _POWER = r"(?: ?\^ ?(?:\{-?\d\}|-?\d))?"
-_TEXT_UNIT = re.compile(rf"(?:(?<=[\d}})])|(?<=\\pi)|(?<=\u03c0))(?: ?{_TEXT}{_POWER}(?: ?(?:/|\\cdot))?){{1,4}}\Z")
+_TEXT_UNIT = re.compile(rf"(?:(?<=[\d}})])|(?<=π))(?: ?{_TEXT}{_POWER}(?: ?[/*])?){{1,4}}\Z")
 _BARE_UNIT = re.compile(
-    rf"(?<=[\d}})])(?: |(?=[cmk][mgl]\b)){_BARE}{_POWER}(?:(?:/| per | ?\\cdot ){_BARE}{_POWER})?\Z"
+    rf"(?<=[\d}})π])(?: |(?=[cmk][mgl]\b)){_BARE}{_POWER}(?:(?:/| per | ?\* ?){_BARE}{_POWER})?\Z"
 )
 _NO_UNIT = re.compile(
     r"(?i)\b(?:(?:hundred|thousand|[mb]illion|trillion|dozen|ten)(?:s|ths?)?|or|and|to|not|if|base|mod|remainder"
@@ -53,81 +48,60 @@ _SIGNS = tuple(
     (sign, re.compile(pattern))
     for sign, pattern in (
         ("%", r"\\?%|\bper ?cent\b"),
-        ("\u00b0", r"\^ ?\{?\\circ\}?|\\degree(?![A-Za-z])|\u00b0|\bdegrees?\b"),
+        ("°", r"°|\bdegrees?\b"),
         *((sign, re.escape(sign)) for sign in CURRENCY),
     )
 )
 """Units that are signs, which stand before or behind a number, or within a list."""
-_SIGN_OF = {"dollar": "$", "euro": "\u20ac"}
-_WORDS = re.compile(r"\\(?:text|math(?!bb)|operatorname|mbox|boldsymbol|bm)[a-z]*\s?\{([^{}]*)\}")
+_SIGN_OF = {"dollar": "$", "euro": "€"}
+_LETTER = r"[^\W\d_]"
 _TIMES = (
-    r"(?<=[\w)}]) ?(?:\*|\\cdot(?![A-Za-z])|\\times(?![A-Za-z])) ?(?!\\frac|[eE] ?[-+\d]|[xX] ?\d)"
-    r"(?=[A-Za-z](?![A-Za-z\d])|sqrt|[(\\])"
+    rf"(?<=[\w)}}]) ?\* ?(?!\\frac|[eE] ?[-+\d]|[xX] ?\d)"
+    rf"(?={_LETTER}(?!{_LETTER}|\d)|sqrt|{FUNCTION}|[(\\])"
 )
 """A sign that may be left out: 2*x is 2x; but 5*\\frac{1}{2} is not 5\\frac{1}{2}, nor 5*e5 5e5."""
 _FORMS = tuple(
     (re.compile(pattern), form)
     for pattern, form in (
-        (r"<=|\u2264|\\leq?(?:slant)?(?![A-Za-z])", r"\\le "),
-        (r">=|\u2265|\\geq?(?:slant)?(?![A-Za-z])", r"\\ge "),
-        (r"\\begin\{bmatrix\}", r"\\begin{pmatrix}"),
-        (r"\\end\{bmatrix\}", r"\\end{pmatrix}"),
-        (r"\A\\therefore(?![A-Za-z])", ""),
-        (r"\\(?:mathbb|Bbb) ?(?:\{([A-Z])\}|([A-Z]))", r"\\mathbb{\1\2}"),
-        ("\u211d", r"\\mathbb{R}"),
-        (r"\\(?:smallsetminus|backslash)(?![A-Za-z])", r"\\setminus "),
-        (r"\\[dt]binom(?![A-Za-z])", r"\\binom"),
+        ("<=", "≤"),
+        (">=", "≥"),
+        ("!=", "≠"),
+        (r"(?<![A-Za-z\\])pi(?![A-Za-z])", "π"),
+        (r"(?<![A-Za-z\\])infinity\b", "∞"),
+        (r"\\begin\{[bp]matrix\}", "matrix["),
+        (r"\\begin\{(\w+)\}", r"\1["),
+        (r"\\end\{\w+\}", "]"),
+        *((rf"\\(?:mathbb|Bbb) ?\{{?{letter}\}}?", sign) for letter, sign in zip("CNQRZ", "ℂℕℚℝℤ", strict=True)),
+        (r"\\[dt](?=binom|frac)", r"\\"),
         (r"\{(\w+) ?\\choose ?(\w+)\}", r"\\binom{\1}{\2}"),
-        (r"!=|\u2260|\\neq?(?![A-Za-z])", r"\\ne "),
-        (r"\\lt(?![A-Za-z])", "<"),
-        (r"\\gt(?![A-Za-z])", ">"),
-        (r"\u03c0|(?<![A-Za-z\\])pi(?![A-Za-z])", r"\\pi "),
-        (r"\u221e|(?<![A-Za-z\\])infinity\b", r"\\infty "),
-        ("\u00b1", r"\\pm "),
-        (r"(?<![A-Za-z\\])(sin|cos|tan|ln|log|exp)(?![A-Za-z])", r"\\\1 "),
         (_TIMES, ""),
-        (r"(?:\A|(?<=[(\[{,;=<>*/-])) ?\+(?=[\d\\])", ""),
-        (r"\u222a", r"\\cup "),
-        (r"\u2229", r"\\cap "),
-        (r"\u2208", r"\\in "),
-        (r"\u2205|\\varnothing(?![A-Za-z])", r"\\emptyset "),
-        (r"\\(?:[lr]?vert|mid)(?![A-Za-z])", "|"),
-        (r"(?:\u221a|\\?sqrt) ?\(([^()]*)\)|\u221a ?(\w+)|\\sqrt ?(\w)", r"\\sqrt{\1\2\3}"),
+        (r"(?:\A|(?<=[(\[{,;=<>≤≥*/-])) ?\+(?=[\w\\∞])", ""),
+        (r"(?:√|\\?sqrt) ?\(([^()]*)\)|√ ?(\w+)|\\sqrt ?(\w)", r"\\sqrt{\1\2\3}"),
         (r"([\^_]) ?\((-?\w+)\)", r"\1{\2}"),
         (r"([\^_]) ?(-?(?:\d+|[A-Za-z]))", r"\1{\2}"),  # x^{2}3 stays another than x^23
-        (r",? *(?<![A-Za-z\\])(?:or|and)\b|\\(?:lor|vee)(?![A-Za-z])|,", ";"),  # groups of digits are gone by now
-        (r"(?<!\d) | (?!\d)", ""),  # 1 2 is not 12
-        (r"\\\{", "\u2983"),
-        (r"\\\}", "\u2984"),
-        ("\u2983\u2984", r"\\emptyset"),
-        (r"\\frac\{-([^{}+-]*)\}", r"-\\frac{\1}"),
-        (r"(?:(?<![\w)}/^])|(?<=matrix\}))(\d+)/(\d+|[A-Za-z]|\\pi)(?![\w({/.^!])", r"\\frac{\1}{\2}"),
-        # (2/3) pi is 2 pi/3
-        (r"\\frac\{(\d+)\}(\{\d+\})(\\pi|\\sqrt\{\w+\}|[A-Za-z](?:\^\{\w+\})?)(?![A-Za-z^_(])", r"\\frac{\1\3}\2"),
-        (r"\\frac\{1(?=[A-Za-z\\])", r"\\frac{"),
-        (r"(\\(?:sin|cos|tan|ln|log|exp)(?:_\{\w+\})?)[({]([A-Za-z]|\d+|\\[a-z]+)[)}](?![\w(\\^])", r"\1\2"),
+        (r",? *(?<![A-Za-z\\])(?:or|and)\b|,", ";"),  # groups of digits are gone by now
+        (r"(?<!\d) | (?!\d)|∴", ""),  # 1 2 is not 12
+        (r"(?<![\w)}/^.])(\d+)/(\d+)(?=π|\\sqrt)", r"(\1/\2)"),
+        (r"\\\{", "⦃"),
+        (r"\\\}", "⦄"),
+        ("⦃⦄", "∅"),
+        (rf"({FUNCTION}(?:[_^]\{{\w+\}})?)[({{]({_LETTER}|\d+)[)}}](?![\w(\\^])", r"\1\2"),
     )
 )
+_BRACED = r"\{((?:[^{}]|\{[^{}]*\}){0,200})\}"
+_FRACTION = re.compile(
+    rf"(?P<factor>[^\W\d]|[)}}!/])?(?P<whole>(?<=\d))?\\frac{_BRACED}{_BRACED}(?=(?P<more>[\w({{^!/]|\\(?!\\))?)"
+)
+_ONE_TERM = re.compile(r"\([^()]*\)|-?[^-+;=<>/]+")
+_ONE_FACTOR = re.compile(rf"\([^()]*\)|\d+|(?:{_LETTER}|\\[a-z]+(?:\{{\w+\}})?)(?:\^\{{\w+\}})?")
+_PART_OF = re.compile(rf"\((\d+)/(\d+)\)(\\sqrt\{{\w+\}}|{_LETTER}(?:\^\{{\w+\}})?)(?![\w^(])")
 _NAMED = re.compile(
-    r"(?P<name>\\?[A-Za-z]+(?:_\{\w+\})?(?:\(\w+\))?|\([A-Za-z](?:;[A-Za-z])+\))(?:=|\\in(?![a-z]))(?P<value>.+)"
+    rf"(?P<name>\\?{_LETTER}+(?:_\{{\w+\}})?(?:\(\w+\))?|\({_LETTER}(?:;{_LETTER})+\))[=∈](?P<value>.+)"
 )
-_WORKED_OUT = re.compile(
-    r"(?:[\d.+*/(){}^! -]|\\(?:times|cdot|div|frac|sqrt|binom|pi)(?![A-Za-z]))*"
-    r"(?:=|\\approx(?![A-Za-z])|[\u2248~])(?P<value>[^=]+)"
-)
-_SLASH = re.compile(
-    r"(-?)((?:\d+)?(?:\\[A-Za-z]+(?:\{\w+\})?|[A-Za-z])?(?:\^\{\w+\})?|\([^()]+\))"
-    r"/(\d+|(?:\\[A-Za-z]+|[A-Za-z])(?:\^\{\w+\})?|\([^()]+\))"
-)
-_FORMULA = re.compile(r"[\\\d=+*/^<>-]")
-_GREEK = {
-    ord(letter): f"\\{name.title() if letter.isupper() else name.lower()} "
-    for letter in map(chr, range(0x391, 0x3CA))
-    if (name := unicodedata.name(letter, "").rpartition(" ")[2].replace("LAMDA", "LAMBDA"))
-}
-_GREEK_LETTER = re.compile(r"(?<![\u0370-\u03ff])[\u0391-\u03a9\u03b1-\u03c9](?![\u0370-\u03ff])")
-"""By itself: those of a Greek word stay as they are."""
-_OPENS, _CLOSES = "([{\u2983", ")]}\u2984"
+_WORKED_OUT = re.compile(r"(?:[\d.+*/(){}^!π -]|\\(?:sqrt|binom)(?![A-Za-z]))*[=≈~](?P<value>[^=]+)")
+_FORMULA = re.compile(r"[\\\d=+*/^<>≤≥≠≈∞±∪∩∈∅∖-]|(?<![Ͱ-Ͽ])[Α-Ωα-ω](?![Ͱ-Ͽ])")
+"""In a text of which upper and lower case differ; letters of a Greek word are no formula."""
+_OPENS, _CLOSES = "([{⦃", ")]}⦄"
 
 
 class MathOptions(Section):
@@ -179,30 +153,44 @@ def same_result(one: str, other: str, rel_tol: float = 0.0) -> bool:
 
 def _measured(result: str) -> tuple[str, frozenset[str]]:
     """A result without what only changes how it looks, and its units: signs, and what stands behind it in words."""
-    text = plain(_DELIMITERS.sub("", result[:_LONGEST]).strip()).lstrip(" =\u2234\n").rstrip(" =.\n")
-    text = words[1] if (words := _WORDS.fullmatch(text)) else text
+    text = plain(_DELIMITERS.sub("", result[:_LONGEST]).strip()).lstrip(" =∴\n").rstrip(" =.\n")
+    text = words[1] if (words := TEXT_COMMAND.fullmatch(text)) else text
     signs = frozenset(sign for sign, pattern in _SIGNS if pattern.search(text))
     for _, pattern in _SIGNS:
         text = pattern.sub("", text)
     text = text.strip(" ")
     unit = _TEXT_UNIT.search(text)
-    if unit is not None and _NO_UNIT.search(re.sub(_POWER + r"\Z", "", _WORDS.sub(r"\1", unit[0]))):
+    if unit is not None and _NO_UNIT.search(re.sub(_POWER + r"\Z", "", TEXT_COMMAND.sub(r"\1", unit[0]))):
         unit = None
-    if unit is None and (unit := _BARE_UNIT.search(text)) and number(_normal(text[: unit.start()])) is None:
-        unit = None
+    if unit is None and (unit := _BARE_UNIT.search(text)):
+        result = text[: unit.start()]
+        unit = unit if number(_normal(result)) is not None or result.endswith("π") else None
     if unit is None:
         return _normal(text), signs
-    name = re.sub(r"[{} .]|(?<=[a-z]{2})s\Z", "", _WORDS.sub(r"\1", unit[0]))
+    name = re.sub(r"[{} .]|(?<=[a-z]{2})s\Z", "", TEXT_COMMAND.sub(r"\1", unit[0]))
     return _normal(text[: unit.start()]), signs | frozenset([_SIGN_OF.get(name, name)] if name else [])
 
 
 def _normal(text: str) -> str:
-    text = _WORDS.sub(r"\1", _WORDS.sub(r"\1", text))
-    text = _GREEK_LETTER.sub(lambda found: found[0].translate(_GREEK), text)
+    text = TEXT_COMMAND.sub(r"\1", TEXT_COMMAND.sub(r"\1", text))
     for pattern, form in _FORMS:
         text = pattern.sub(form, text)
+    text = _FRACTION.sub(_slashed, _FRACTION.sub(_slashed, text))
+    text = _PART_OF.sub(lambda found: f"{found[1] if found[1] != '1' else ''}{found[3]}/{found[2]}", text)
     text = text.lstrip(";").rstrip(";.")
     return text if _FORMULA.search(text) else text.casefold()
+
+
+def _slashed(found: re.Match[str]) -> str:
+    """A fraction with a slash, in brackets where the slash alone could be read otherwise."""
+    top, bottom = found[3], found[4]
+    if bottom[:1] == "-":
+        top, bottom = f"-{top}".removeprefix("--"), bottom[1:]
+    top = top if _ONE_TERM.fullmatch(top) else f"({top})"
+    bottom = bottom if _ONE_FACTOR.fullmatch(bottom) else f"({bottom})"
+    if found["factor"] or found["more"]:
+        return f"{found['factor'] or ''}({top}/{bottom})"
+    return f"{'' if found['whole'] is None else ' '}{top}/{bottom}"
 
 
 def _same(one: str, other: str, rel_tol: float, depth: int) -> bool:
@@ -219,7 +207,8 @@ def _same(one: str, other: str, rel_tol: float, depth: int) -> bool:
     if len(items) > 1 or len(other_items) > 1 or opening or other_opening:
         if opening != other_opening or len(items) != len(other_items):
             return False
-        return _same_items(items, other_items, rel_tol, depth - 1, ordered=opening[:1] not in ("{", "\u2983"))
+        same = partial(_same, rel_tol=rel_tol, depth=depth - 1)
+        return pairs_up(items, other_items, same) if opening[:1] == "⦃" else all(map(same, items, other_items))
     if (items[0], other_items[0]) != (one, other):
         return _same(items[0], other_items[0], rel_tol, depth - 1)
     first, second = number(one), number(other)
@@ -228,50 +217,26 @@ def _same(one: str, other: str, rel_tol: float, depth: int) -> bool:
     return abs(first - second) <= Fraction(rel_tol) * max(abs(first), abs(second))
 
 
-def _same_items(items: Sequence[str], others: Sequence[str], rel_tol: float, depth: int, *, ordered: bool) -> bool:
-    if ordered:
-        return all(_same(one, other, rel_tol, depth) for one, other in zip(items, others, strict=True))
-    left = list(others)
-    for item in items:
-        place = next((place for place, other in enumerate(left) if _same(item, other, rel_tol, depth)), None)
-        if place is None:
-            return False
-        del left[place]
-    return True
-
-
 def _items(text: str) -> tuple[str, list[str]]:
     """The brackets around a result, empty where none count, and what commas separate within them."""
-    if (inside := _inside(text)) is not None:
-        items = _split(inside)
-        if len(items) > 1 or text[0] == "\u2983" or (text[0] in "([" and text[0] + text[-1] not in ("()", "[]")):
-            return (text[0] + text[-1]).replace("{}", "\u2983\u2984"), items
-        return ("", [inside]) if text[0] in "({" else ("", [text])
-    return "", _split(text)
-
-
-def _inside(text: str) -> str | None:
-    """What stands in brackets that are around all of a text."""
-    if len(text) < 3 or text[0] not in _OPENS or text[-1] not in _CLOSES:
-        return None
-    depth = 0
-    for place, sign in enumerate(text):
-        depth += (sign in _OPENS) - (sign in _CLOSES)
-        if depth == 0:
-            return text[1:-1] if place == len(text) - 1 else None
-    return None
+    brackets, depths = text[:1] + text[-1:], _depths(text)
+    if len(text) < 3 or brackets[0] not in _OPENS or brackets[1] not in _CLOSES or depths[-1] or depths.count(0) > 1:
+        return "", _split(text)
+    items = _split(text[1:-1])
+    if len(items) > 1 or brackets not in ("()", "[]", "{}"):
+        return brackets.replace("{}", "⦃⦄"), items
+    return "", [text if brackets == "[]" else text[1:-1]]
 
 
 def _split(text: str) -> list[str]:
     """The parts of a text between semicolons that stand in no brackets."""
-    parts, depth = [""], 0
-    for sign in text:
-        depth += (sign in _OPENS) - (sign in _CLOSES)
-        if sign == ";" and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return parts
+    parts = ("\0" if sign == ";" and depth == 0 else sign for sign, depth in zip(text, _depths(text), strict=True))
+    return "".join(parts).split("\0")
+
+
+def _depths(text: str) -> list[int]:
+    """How many brackets are open behind each sign of a text."""
+    return [*accumulate((sign in _OPENS) - (sign in _CLOSES) for sign in text)]
 
 
 def _named(text: str) -> tuple[str, str]:
@@ -283,6 +248,4 @@ def _named(text: str) -> tuple[str, str]:
     name, value = (found["name"], found["value"]) if found is not None else ("", text)
     worked_out = _WORKED_OUT.fullmatch(value)
     value = worked_out["value"] if worked_out is not None else value
-    if _SLASH.fullmatch(value):
-        value = _SLASH.sub(r"\1\\frac{\2}{\3}", value).replace("{(", "{").replace(")}", "}")
     return name, value
