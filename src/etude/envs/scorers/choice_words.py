@@ -6,7 +6,7 @@ its reading slow.
 
 import re
 
-from etude.envs.scorers.words import ALSO, AND, ANSWER, IS, NOT, OR, RIGHT, any_of
+from etude.envs.scorers.answer_words import ALSO, AND, ANSWER, IS, NOT, OR, RIGHT, any_of
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

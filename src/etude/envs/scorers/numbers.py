@@ -6,7 +6,7 @@ from typing import NamedTuple
 from unicodedata import name as name_of
 from unicodedata import normalize
 
-from etude.envs.scorers.words import IS
+from etude.envs.scorers.answer_words import IS
 from etude.envs.splits import one_form
 
 CURRENCY = "$€£¥₹₩₽₺"
