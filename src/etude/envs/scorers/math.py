@@ -9,8 +9,8 @@ from pydantic import Field
 
 from etude.config import Section
 from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxed, expected, graded, pairs_up
-from etude.envs.scorers.numbers import CURRENCY, FUNCTION, TEXT_COMMAND, UNITS, number, plain
 from etude.envs.scorers.answer_words import ANSWER, IS
+from etude.envs.scorers.numbers import CURRENCY, FUNCTION, TEXT_COMMAND, UNITS, number, plain
 from etude.errors import DataError
 from etude.records import Score, Task
 

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from etude.config import Section
 from etude.envs.scorers.answer_scorer import AnswerScorer, accepted, boxed, expected, graded
-from etude.envs.scorers.numbers import CURRENCY, FUNCTION, TEXT_COMMAND, UNITS, Number, numbers, plain, with_points
 from etude.envs.scorers.answer_words import AND, IS, NOT, OR, TO, any_of
+from etude.envs.scorers.numbers import CURRENCY, FUNCTION, TEXT_COMMAND, UNITS, Number, numbers, plain, with_points
 from etude.errors import DataError
 from etude.records import Score, Task
 
