@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from etude.cli.lookup import larger
+from etude.cli.terminal.unheard import ended_if_unheard
 from etude.display.console import Console, open_console
 from etude.errors import HandoffStop, Interrupted, OutageStop, StopRun
 from etude.models.handoff import Waiting, waiting
@@ -127,6 +128,7 @@ class _Signals:
             return
 
         def handle(number: int, frame: FrameType | None) -> None:
+            python_runs()
             if self._unheard_since is None:
                 self._unheard_since = time.monotonic()
                 self._loop.call_soon_threadsafe(hear, number)
@@ -142,12 +144,13 @@ class _Signals:
                 self._unheard_since = None
                 then[signal.Signals(number)]()
 
-        before = {number: signal.signal(number, handle) for number in then}
-        try:
-            yield
-        finally:
-            for number, known in before.items():
-                signal.signal(number, known)
+        with ended_if_unheard() as python_runs:
+            before = {number: signal.signal(number, handle) for number in then}
+            try:
+                yield
+            finally:
+                for number, known in before.items():
+                    signal.signal(number, known)
 
     def _look(self, number: int) -> None:
         if self._unheard_since is None:

@@ -1,0 +1,64 @@
+"""Ends a process in which Ctrl-C and SIGTERM are not heard.
+
+Handlers of signals are Python, and run between two of its instructions. Code in C that keeps the interpreter to
+itself (a regular expression that never ends, the sum of a huge range) holds them off, also from a thread of its own.
+Only what stands outside can end that.
+"""
+
+import faulthandler
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+
+_SECONDS = 10.0
+_HEARD = b"\0"
+_GUARD = f"""
+import os, select, signal, sys, time
+etude, seconds, end = int(sys.argv[1]), float(sys.argv[2]), None
+while select.select([0], [], [], end and max(0, end - time.monotonic()))[0]:
+    said = os.read(0, 1)
+    if not said:
+        sys.exit()
+    end = None if said == {_HEARD!r} else end or time.monotonic() + seconds
+if os.getppid() == etude:
+    os.kill(etude, signal.SIGUSR1)
+    time.sleep(1)
+    try:
+        print("error: ended by force, since code in C did not let Python go on: see above where", file=sys.stderr)
+        print("hint: run the same command again to resume", file=sys.stderr, flush=True)
+    finally:
+        os.kill(etude, signal.SIGKILL)
+"""
+
+
+@contextmanager
+def ended_if_unheard(seconds: float = _SECONDS) -> Generator[Callable[[], object]]:
+    """End this process if a signal that has a handler stays unheard for so long, and say where its threads are.
+    Yields what a handler calls to say that it runs."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    guard = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), str(seconds)],
+        stdin=reading,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    os.close(reading)
+    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)  # what C writes when a signal arrives
+    faulthandler.register(signal.SIGUSR1, 2)
+
+    def heard() -> None:
+        with suppress(OSError):  # it has been ended by somebody else
+            os.write(writing, _HEARD)
+
+    try:
+        yield heard
+    finally:
+        faulthandler.unregister(signal.SIGUSR1)
+        signal.set_wakeup_fd(before)
+        os.close(writing)
+        guard.kill()
+        guard.wait()
