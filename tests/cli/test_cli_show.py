@@ -145,6 +145,7 @@ def test_a_run_that_a_process_works_on_is_said_to_be_running(
 
 def test_a_run_that_has_just_begun_can_be_shown(here: Path, capsys: Captured) -> None:
     with RunFolder.open(RunSection(folder="runs", name="new")) as run:
+        run.write_text("config.yaml", "")
         for text, withdrawn in (("not so", False), ("two\nlines", False), ("not so", True)):
             run.events.emit(Notice(level="info" if withdrawn else "warning", text=text, withdrawn=withdrawn))
     assert main(["show", "new"]) == 0

@@ -174,7 +174,7 @@ def read_run(path: Path | str) -> RunView:
     running = is_running(root)
     summary = read_view(root / SUMMARY, Summary)
     stopped = summary is not None and summary.stopped is not None
-    borrowed = _holds(root, _BORROWED) and not _holds(root, _TRAINED)
+    borrowed = not any((root / name).exists() for name in _TRAINED)
     return RunView(
         name=root.resolve().name,
         path=str(root),
@@ -213,10 +213,6 @@ def read_tasks(path: Path) -> dict[str, AskedTask]:
     """What the tasks of a run ask, by id; nothing where the run has not written it. Raises DataError: it is
     damaged."""
     return {task.id: task for task in read_view(path / TASKS, TypeAdapter(tuple[AskedTask, ...])) or ()}
-
-
-def _holds(root: Path, names: tuple[str, ...]) -> bool:
-    return any((root / name).exists() for name in names)
 
 
 def _ended(root: Path) -> bool:

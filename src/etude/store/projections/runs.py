@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -297,11 +298,14 @@ def _told(view: RunView, program: str) -> dict[str, Any]:
     # What is sent after the end, as by `evaluate`, is not the run's.
     cost = summary.cost if summary is not None and state == "finished" else None
     calls, usd = (None, None) if spent is None else (spent.total_calls, spent.usd)
-    died = f"its process ended after {counted(done, 'step')} and did not say why" if state == "died" else ""
+    said = f"its process ended after {counted(done, 'step')} and did not say why" if state == "died" else ""
+    if state == "evaluations":
+        last = deque(read_events(view.path, "stage_started", "run_finished"), 1)
+        said = str(last[-1].get("stopped", "")) if last else ""
     begun = _begun(Path(view.path))
     return {
         "state": state,
-        "why": unreadable or died or ("" if view.running or stopped is None else stopped),
+        "why": unreadable or said or ("" if view.running or stopped is None else stopped),
         "steps": done,
         "planned_steps": planned(view),
         "simulated": begun.get("simulated") if summary is None else summary.simulated,
