@@ -25,7 +25,7 @@ from etude.skill.blocks import is_hollow
 from etude.stages.evaluation import FRESH, evaluate
 from etude.stages.shared.contest import ERROR
 from etude.stages.shared.nearest import common_words
-from etude.stages.shared.rollout import Rollout
+from etude.stages.shared.rollout import Rollout, Whole
 from etude.stages.shared.word_list import words_of
 from etude.workbench import Given, Workbench, takes_given
 
@@ -247,7 +247,9 @@ class Auditing:
             voids[each.skill_hash] += len(each.voids)
         parts = [(self._versions[name], some) for name, some in asked.items()]
         made = await together(
-            evaluate(self._rollout, skill, some, self._split, trials=trials, of=(len(self.tasks), voids[skill.hash]))
+            evaluate(
+                self._rollout, skill, some, self._split, trials=trials, of=Whole(len(self.tasks), voids[skill.hash])
+            )
             for skill, some in parts
         )
         self.made += made
