@@ -2,7 +2,6 @@
 
 import os
 import re
-from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -20,7 +19,7 @@ from etude.store.journal import SqliteJournal
 from etude.store.projections.cost import read_totals
 from etude.store.projections.log import Log
 from etude.store.spend import SpendTotals
-from etude.store.views import EVENTS, JOURNAL, RunView, StepView, read_events, read_run, text_of
+from etude.store.views import EVENTS, JOURNAL, RunView, StepView, last_event, read_events, read_run, text_of
 from etude.story import Milestone
 
 _LIMIT = re.compile(r"limits\.(calls|tokens|usd) = \S+ is reached")
@@ -300,8 +299,7 @@ def _told(view: RunView, program: str) -> dict[str, Any]:
     calls, usd = (None, None) if spent is None else (spent.total_calls, spent.usd)
     said = f"its process ended after {counted(done, 'step')} and did not say why" if state == "died" else ""
     if state == "evaluations":
-        last = deque(read_events(view.path, "stage_started", "run_finished"), 1)
-        said = str(last[-1].get("stopped", "")) if last else ""
+        said = str(last_event(view.path, "stage_started", "run_finished").get("stopped", ""))
     begun = _begun(Path(view.path))
     return {
         "state": state,
