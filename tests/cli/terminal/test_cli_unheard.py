@@ -57,6 +57,21 @@ def heard_each_time() -> int:
     return 7
 
 
+def others_are_none_of_its_business() -> int:
+    with ended_if_unheard(0.5):
+        signal.signal(signal.SIGUSR2, lambda *_: None)
+        os.kill(os.getpid(), signal.SIGUSR2)
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        copy = os.fork()
+        if copy == 0:
+            time.sleep(2)
+            os._exit(0)
+        time.sleep(0.2)
+        os.kill(copy, signal.SIGTERM)
+        os.waitpid(copy, 0)
+    return 7
+
+
 def ended(work: Callable[[], int]) -> tuple[int, str]:
     done = subprocess.run(["copy"], **as_copy(work), stderr=subprocess.PIPE, text=True, timeout=DEADLINE)
     return done.returncode, done.stderr
@@ -73,8 +88,9 @@ def test_who_does_not_hear_a_signal_is_ended_and_said_where(work: Callable[[], i
     )
 
 
-def test_who_hears_it_goes_on() -> None:
-    assert ended(heard_each_time) == (7, "")
+@pytest.mark.parametrize("work", [heard_each_time, others_are_none_of_its_business])
+def test_who_hears_it_goes_on_and_other_signals_and_those_of_a_copy_do_not_count(work: Callable[[], int]) -> None:
+    assert ended(work) == (7, "")
 
 
 VERBS = [("train", signal.SIGINT), ("train", signal.SIGTERM), ("doctor", signal.SIGINT)]

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from functools import partial
 
 _SECONDS = 10.0
 _HEARD = b"\0"
@@ -22,7 +23,10 @@ while select.select([0], [], [], end and max(0, end - time.monotonic()))[0]:
     said = os.read(0, 1)
     if not said:
         sys.exit()
-    end = None if said == {_HEARD!r} else end or time.monotonic() + seconds
+    if said == {_HEARD!r}:
+        end = None
+    elif said[0] in (signal.SIGINT, signal.SIGTERM):
+        end = end or time.monotonic() + seconds
 if os.getppid() == etude:
     os.kill(etude, signal.SIGUSR1)
     time.sleep(1)
@@ -36,8 +40,8 @@ if os.getppid() == etude:
 
 @contextmanager
 def ended_if_unheard(seconds: float = _SECONDS) -> Generator[Callable[[], object]]:
-    """End this process if a signal that has a handler stays unheard for so long, and say where its threads are.
-    Yields what a handler calls to say that it runs."""
+    """End this process if Ctrl-C, or a SIGTERM that has a handler, stays unheard so long, and say where its threads
+    are. Yields what a handler calls to say that it runs."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     guard = subprocess.Popen(
@@ -47,7 +51,8 @@ def ended_if_unheard(seconds: float = _SECONDS) -> Generator[Callable[[], object
         start_new_session=True,
     )
     os.close(reading)
-    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)  # what C writes when a signal arrives
+    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)  # C writes there when a signal arrives
+    os.register_at_fork(after_in_child=partial(signal.set_wakeup_fd, -1))  # those of a copy are its own
     faulthandler.register(signal.SIGUSR1, 2)
 
     def heard() -> None:
