@@ -1,3 +1,4 @@
+import contextlib
 import json
 import re
 from pathlib import Path
@@ -93,6 +94,9 @@ def test_a_folder_with_evaluations_only_is_said_to_be_one_and_has_no_skills(
     words = ["evaluate", "demo/etude.yaml", "--run.name", "scores", "--split", "val"]
     assert main(words) == 0
     capsys.readouterr()
+    with contextlib.chdir(demo_project):  # by itself it shows what was trained, also where that was before
+        assert main(["show"]) == 0
+    assert capsys.readouterr().out.startswith("run demo: finished\n")
     assert main(["show", "demo/runs/scores"]) == 0
     first, _, *files = capsys.readouterr().out.splitlines()
     assert first == "folder scores: evaluations only, no run was trained in it"
