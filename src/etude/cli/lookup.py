@@ -65,8 +65,7 @@ def need_trained(run: RunView) -> RunView:
 
 
 def last_run() -> str:
-    """The run in ./runs that changed last; where none was trained, the folder of other verbs that did.
-    Raises DataError: there is none."""
+    """The run in ./runs that changed last, of those that were trained if any was. Raises DataError: there is none."""
     names = [name for name in run_names(RUNS) if trained_in(RUNS / name)] or run_names(RUNS)
     if not names:
         raise DataError(f"there is no run in {str(RUNS)!r}", hint="give the path of a run")

@@ -70,7 +70,7 @@ async def _answering(work: Work[T], console: Console, switch: StopSwitch, wait: 
         try:
             return await work(Given(sinks=[console], switch=switch))
         except HandoffStop as stop:
-            questions = asked(stop)
+            questions = waiting(Path(stop.folder)) if stop.folder else ()
             if questions:
                 console.say(told(questions, console.progress.story.place), "yellow")
             if not (wait and stop.folder and await answered(questions, lambda: switch.requested)):
@@ -169,11 +169,6 @@ def _place(frame: FrameType | None) -> str:
     while frame is not None and frame.f_back and frame.f_code.co_filename.startswith((own, "<frozen")):
         frame = frame.f_back
     return "?" if frame is None else f"{frame.f_code.co_name} ({frame.f_code.co_filename}:{frame.f_lineno})"
-
-
-def asked(stop: HandoffStop) -> tuple[Waiting, ...]:
-    """The questions that a run stopped for; none where it does not say in which folder they are."""
-    return waiting(Path(stop.folder)) if stop.folder else ()
 
 
 def told(questions: Sequence[Waiting], place: str) -> str:

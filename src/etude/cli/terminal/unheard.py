@@ -11,59 +11,49 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 
-_SECONDS = 10.0
-_HEARD = b"\0"
-_GUARD = f"""
+_GUARD = """
 import os, select, signal, sys, time
 etude, seconds, end = int(sys.argv[1]), float(sys.argv[2]), None
 while select.select([0], [], [], end and max(0, end - time.monotonic()))[0]:
     said = os.read(0, 1)
     if not said:
         sys.exit()
-    if said == {_HEARD!r}:
+    if said == b"\\0":
         end = None
     elif said[0] in (signal.SIGINT, signal.SIGTERM):
         end = end or time.monotonic() + seconds
-if os.getppid() == etude:
-    os.kill(etude, signal.SIGUSR1)
-    time.sleep(1)
-    try:
-        print("error: ended by force, since code in C did not let Python go on: see above where", file=sys.stderr)
-        print("hint: run the same command again to resume", file=sys.stderr, flush=True)
-    finally:
-        os.kill(etude, signal.SIGKILL)
+if os.getppid() != etude:
+    sys.exit()
+os.kill(etude, signal.SIGUSR1)
+time.sleep(1)
+try:
+    print("error: ended by force, since code in C did not let Python go on: see above where", file=sys.stderr)
+    print("hint: run the same command again to resume", file=sys.stderr, flush=True)
+finally:
+    os.kill(etude, signal.SIGKILL)
 """
 
 
 @contextmanager
-def ended_if_unheard(seconds: float = _SECONDS) -> Generator[Callable[[], object]]:
+def ended_if_unheard(seconds: float = 10.0) -> Generator[Callable[[], object]]:
     """End this process if Ctrl-C, or a SIGTERM that has a handler, stays unheard so long, and say where its threads
     are. Yields what a handler calls to say that it runs."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    guard = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), str(seconds)],
-        stdin=reading,
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    os.close(reading)
+    words = [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), str(seconds)]
+    guard = subprocess.Popen(words, stdin=reading, stdout=subprocess.DEVNULL, start_new_session=True)
     before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)  # C writes there when a signal arrives
     os.register_at_fork(after_in_child=partial(signal.set_wakeup_fd, -1))  # those of a copy are its own
     faulthandler.register(signal.SIGUSR1, 2)
-
-    def heard() -> None:
-        with suppress(OSError):  # it has been ended by somebody else
-            os.write(writing, _HEARD)
-
     try:
-        yield heard
+        yield partial(os.write, writing, b"\0")
     finally:
         faulthandler.unregister(signal.SIGUSR1)
         signal.set_wakeup_fd(before)
         os.close(writing)
+        os.close(reading)
         guard.kill()
         guard.wait()
