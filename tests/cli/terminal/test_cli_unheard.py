@@ -1,6 +1,8 @@
 """Code in C that does not let Python go on is ended all the same."""
 
+import contextlib
 import os
+import pty
 import signal
 import subprocess
 import threading
@@ -86,6 +88,19 @@ def test_who_does_not_hear_a_signal_is_ended_and_said_where(work: Callable[[], i
         "error: ended by force, since code in C did not let Python go on: see above where\n"
         "hint: run the same command again to resume\n"
     )
+
+
+def test_a_terminal_has_its_cursor_again() -> None:
+    master, slave = pty.openpty()
+    with subprocess.Popen(["copy"], **as_copy(in_the_main_thread), stderr=slave) as process:
+        os.close(slave)
+        said = b""
+        with contextlib.suppress(OSError):  # that is how a terminal ends
+            while more := os.read(master, 4096):
+                said += more
+    os.close(master)
+    assert process.returncode == -signal.SIGKILL
+    assert b"\x1b[?25herror: ended by force" in said
 
 
 @pytest.mark.parametrize("work", [heard_each_time, others_are_none_of_its_business])

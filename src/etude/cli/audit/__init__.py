@@ -85,8 +85,7 @@ def _lines(result: Audit) -> Iterator[str]:
             yield f"  -> {cure}"
     yield ""
     if any(each.kind in ("passes", "fails") for each in result.findings):
-        what = "tasks that no version is said to change"
-        yield f"luck      on average at most {result.error:.0%} of the {what} are changed by one after all"
+        yield f"luck      of those said to be changed by none, one changes at most {result.error:.0%} on average"
     if result.undecided:
         names = some(result.undecided, _SHOWN)
         yield f"alike     {names}: all versions did alike in all attempts, but luck alone may do that: no finding"

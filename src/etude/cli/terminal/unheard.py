@@ -30,6 +30,7 @@ if os.getppid() != etude:
 os.kill(etude, signal.SIGUSR1)
 time.sleep(1)
 try:
+    print("\\x1b[?25h" * sys.stderr.isatty(), end="", file=sys.stderr)  # the cursor
     print("error: ended by force, since code in C did not let Python go on: see above where", file=sys.stderr)
     print("hint: run the same command again to resume", file=sys.stderr, flush=True)
 finally:
