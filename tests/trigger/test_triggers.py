@@ -394,6 +394,8 @@ def test_a_program_that_decided_nothing_opened_none_and_kept_none_closed(
         ("skills/bake --lexical --requests twins", "'twins' holds no data file"),
         ("skills/swim --lexical --trials 0", "is not a whole number from 1 on"),
         ("skills/bake", "no CONFIG was given"),
+        ("skills/bake", "; --lexical measures without one"),
+        ("skills/bake --lexical --train", "; --train needs its optimizer"),
     ],
 )
 def test_what_cannot_be_measured_is_said_before_anything_is_asked(
