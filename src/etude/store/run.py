@@ -146,8 +146,8 @@ class RunFolder:
             )
         if parent is not None and not parent.exists():
             raise missing_run(parent.parent)
-        new = not path.exists()
         try:
+            new = not path.exists()
             unversioned_folder(folder)
             private_folder(path)
             run = cls(path, redactor=redactor or Redactor(os.environ))
