@@ -255,6 +255,14 @@ def test_a_folder_of_yaml_files_has_a_task_in_each(here: Path) -> None:
     assert sorted(task.input for task in tasks()) == [f"A poem? No. {number}" for number in range(3)]
 
 
+def test_requests_that_are_no_tasks_are_none_of_the_project_either(here: Path, capsys: Captured) -> None:
+    asked = [{"id": n, "prompt": f"Sum {n}?", "expected_output": str(n), "should_trigger": True} for n in range(6)]
+    bring([*asked, {"id": 9, "prompt": "The time?", "expected_output": "9", "should_trigger": False}])
+    assert init() == 0
+    assert sum(json.loads(capsys.readouterr().out)["tasks"].values()) == 6
+    assert {task.id for task in tasks()} == set("012345")
+
+
 def test_requests_that_only_say_what_opens_the_skill_are_no_tasks_and_the_verb_for_them_is_named(
     here: Path, capsys: Captured
 ) -> None:
