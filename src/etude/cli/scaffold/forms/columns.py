@@ -75,13 +75,12 @@ def _as_they_are(
     order = ("id", "input", "gold", "type", "group", "images")
     found = {**besides, **place, "gold": gold}
     fields = {name: found[name] for name in order if name in found}
-    parts = re.findall(r"{([^{}]+)}", template)
-    shown = (*fields.values(), *parts)
+    shown = (*fields.values(), *re.findall(r"{([^{}]+)}", template))
     table.used.clear()
     table.used.update(name for column in shown for name in (column, column.partition(".")[0]))
     more = [*notes, *_mixed(table, gold), *_doubtful_pictures(table, pictures)]
-    # What a row lacks, as a context, is no part of what it asks.
-    blank = [{name: "" for name in parts if table.value(row, name) is None} for row in table.rows]
+    # What only some rows have, as a context or a type, is empty in the others.
+    blank = [{name: "" for name in shown if table.value(row, name) is None} for row in table.rows]
     rows = [Row(row.place, {**row.columns, **lacks}) for row, lacks in zip(table.rows, blank, strict=True)]
     if "id" not in fields and (names := [name for name in table.names if fold_name(name) in GUESSES["id"]]):
         # They would be read as ids, and are not different.
