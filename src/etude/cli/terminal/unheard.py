@@ -18,9 +18,7 @@ _GUARD = """
 import os, select, signal, sys, time
 etude, seconds, end = int(sys.argv[1]), float(sys.argv[2]), None
 while select.select([0], [], [], end and max(0, end - time.monotonic()))[0]:
-    said = os.read(0, 1)
-    if not said:
-        sys.exit()
+    said = os.read(0, 1) or sys.exit()  # it has ended
     if said == b"\\0":
         end = None
     elif said[0] in (signal.SIGINT, signal.SIGTERM):
