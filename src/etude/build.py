@@ -30,7 +30,7 @@ from etude.envs.doubts import doubts_about
 from etude.envs.gold import check_gold, check_varied
 from etude.envs.splits import check_tasks
 from etude.errors import ConfigError, Missing, StopRun
-from etude.events import Event, Notice, RunFinished
+from etude.events import Event, Notice
 from etude.executors.local import LocalExecutor
 from etude.models import Fitted, Journaled, Limited, Metered, Resending, Retrying, Structured, build_model, price_of
 from etude.models.keys import key_variable, keyless, secrets_of, used_key_variable
@@ -198,10 +198,8 @@ async def open_workbench(
                     judge_agrees=agrees,
                     observer=observer,
                 )
-            except StopRun as stop:
+            except StopRun:
                 await executor.drain()
-                if not claim and not resumed:  # a run says it in its summary
-                    folder.events.emit(RunFinished(stopped=stop.message, summary=""))
                 raise
             finally:
                 await executor.cancel()
