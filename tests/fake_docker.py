@@ -9,6 +9,7 @@ SCRIPT = r"""#!/bin/sh
 echo "$*" | tr '\n' ' ' >> "$DOCKER_FAKE/asked"
 echo >> "$DOCKER_FAKE/asked"
 if [ -e "$DOCKER_FAKE/down" ]; then
+  echo "|false|[]"  # what was asked for, of nothing
   echo "Cannot connect to the Docker daemon" >&2
   exit 125
 fi

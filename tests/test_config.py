@@ -77,6 +77,8 @@ def test_paths_in_a_file_count_from_its_folder(tmp_path) -> None:
     assert (config.run.folder, config.run.name) == (str(tmp_path / "out"), "out")
     assert (config.env.model_extra or {})["path"] == str(tmp_path / "d.jsonl")
     assert config.prompts == {"chat": str(tmp_path / "p.md")}
+    file.write_text('skill: {path: "my\\0skill"}\n')
+    assert load_config(file, environ={}).skill.path == str(tmp_path / "my\\0skill"), "no file can have such a name"
 
 
 @pytest.mark.parametrize(

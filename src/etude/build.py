@@ -114,7 +114,7 @@ class _Parts:
         """What the user may not have meant, and what will be missed once something is asked."""
         config = self.config
         yield from (_warning(error.message, error.hint) for error in self.missing or ())
-        if not Document.parse(self.skill.text).body.strip():
+        if self.unasked != ("optimizer",) and not Document.parse(self.skill.text).body.strip():  # it trains
             yield _warning("the skill is empty: training starts from nothing")
         repeats = useless_repeats(config, self.policy.options.tries)
         yield from (_warning(*told) for told in [repeats, *unopened(config, self.skill).items()] if told[0])

@@ -33,6 +33,12 @@ def test_findings_are_one_page_and_a_second_call_pays_nothing(demo_project: Path
     assert json.loads(Path(found["file"]).read_text())["findings"] == found["findings"]
 
 
+def test_how_often_luck_names_a_task_is_said_beside_the_findings(demo_project: Path, capsys: Captured) -> None:
+    assert main(["audit", "demo/skills/everyday-tasks", *WORDS[2:]]) == 0
+    said = capsys.readouterr().out
+    assert "\nluck      of those said to be changed by none, one changes at most 5% on average\n" in said
+
+
 def test_what_cannot_be_audited_is_refused(demo_project: Path, capsys: Captured) -> None:
     assert main(["audit", "nothing.md", "demo/etude.yaml"]) == 2
     assert "skill 'nothing.md' does not exist" in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """A reason for every line: blame says it, an exported skill carries it, verify recomputes it."""
 
 import json
+import re
 import shutil
 import sqlite3
 from contextlib import closing
@@ -80,6 +81,27 @@ def test_an_exported_skill_carries_its_provenance_and_agrees_with_its_run(small_
     assert verify(Path("out/sums")) == 0
     assert "agree" in capsys.readouterr().out
     assert main(["export", str(RUN), "--to", "out", "--name", "sums", "--description", "For sums."]) == 0
+
+
+def test_an_export_over_another_takes_away_the_provenance_of_that_one(small_project: Path) -> None:
+    for skill in ("best", "initial"):
+        assert main(["export", f"{RUN}:{skill}", "--to", "out", "--name", "sums", "--force"]) == 0
+        assert Path("out/sums/provenance.json").exists() is (skill == "best")
+
+
+def test_a_run_whose_tasks_have_changed_cannot_be_repeated_and_it_is_said_why(
+    small_project: Path, capsys: Captured
+) -> None:
+    Path("other.jsonl").write_text((small_project / "data/train.jsonl").read_text().replace("?", "??"))
+    settings = RUN / "config.yaml"
+    settings.write_text(
+        re.sub(r"train: \S*train.jsonl", f"train: {Path('other.jsonl').resolve()}", settings.read_text())
+    )
+    assert verify() == 2
+    assert capsys.readouterr().err == (
+        "error: the run cannot be repeated, as it was made otherwise:\n  the training tasks are others\n"
+        "hint: check the skill where tasks and settings are as the run had them\n"
+    )
 
 
 def test_show_and_verify_say_how_well_the_new_lines_are_known_to_help(small_project: Path, capsys: Captured) -> None:

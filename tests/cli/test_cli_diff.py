@@ -123,3 +123,17 @@ def test_a_skill_that_is_no_text_is_no_empty_skill(demo_project: Path, capsys: C
     for words in (["diff", RUN, "1"], ["verify", f"{RUN}:1", RUN], ["compare", f"{RUN}:1", f"{RUN}:initial"]):
         assert main(words) in (1, 2)
         assert f"{str(file)!r} cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["skills/0000.md", "best/everyday-tasks/SKILL.md"])
+@pytest.mark.parametrize(
+    "words", ["diff {}", "export {}:best --to out --force", "export {}:initial --to out --force"]
+)
+def test_a_damaged_skill_of_a_run_is_an_error_as_others_are(
+    small_project: Path, capsys: Captured, name: str, words: str
+) -> None:
+    place = small_project / "runs/demo" / name
+    place.write_bytes(place.read_bytes() + b"\xbe")
+    code, said = main(words.format(small_project / "runs/demo").split()), capsys.readouterr().err
+    assert (code, said.startswith("error: ")) in ((0, False), (2, True))
+    assert code == 0 or str(place) in said

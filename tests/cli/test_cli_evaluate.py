@@ -34,6 +34,11 @@ def test_several_trials_and_the_skill_of_the_settings(demo_project: Path, capsys
     assert "n=10, 2 trials each, share solved" in capsys.readouterr().out
 
 
+def test_no_skill_is_measured_without_a_word_about_training(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["evaluate", "demo/etude.yaml", "--skill", "none", "--split", "val"]) == 0
+    assert "training" not in capsys.readouterr().err
+
+
 def test_only_who_trains_needs_the_key_of_the_optimizer(fresh_project: Path, capsys: Captured) -> None:
     keyless = ["demo/etude.yaml", "--optimizer.model", "openai:none"]
     assert main(["evaluate", *keyless, "--split", "val"]) == 0

@@ -8,7 +8,7 @@ import pytest
 from at_terminal import Terminal
 from etude import __version__
 from etude.cli.main import main
-from etude.cli.parsing.parser import VERBS
+from etude.cli.parsing.parser import VERBS, overview
 from etude.cli.parsing.settings_help import settings_help
 from etude.config import TrainConfig
 from etude.config.sections import ModelSection, TargetSection
@@ -63,6 +63,8 @@ def test_help_is_a_verb_too(words: list[str], same: list[str], capsys: Captured)
         (["target.price"], "target.price  (section", "target.price.input  (number, required)"),
         (["env", "scorer"], "env.scorer  (text or mapping", "    Name of the scorer"),
         (["report_to"], "`preset` is `default` or `paper`", ""),
+        (["--help"], "A run is described by one YAML file.", "  train "),
+        (["train", "-h"], "The schedule.", "train.epochs  (integer"),
     ],
 )
 def test_help_says_of_settings_what_the_reference_says(
@@ -73,6 +75,11 @@ def test_help_says_of_settings_what_the_reference_says(
     assert lines[0].startswith(first)
     assert any(line.startswith(among) for line in lines)
     assert not any("](" in line or line.startswith("|") for line in lines)
+
+
+def test_help_about_help_is_help(capsys: Captured) -> None:
+    assert main(["help", "help"]) == 0
+    assert capsys.readouterr().out == f"{overview()}\n"
 
 
 def test_help_knows_each_setting_of_a_run() -> None:
@@ -96,6 +103,8 @@ def test_help_about_a_setting_that_does_not_exist_says_what_is_meant(word: str, 
     ("words", "error", "hint"),
     [
         (["--vers"], "unknown option '--vers'", "did you mean '--version'?"),
+        (["settings"], "unknown verb 'settings'", "did you mean 'help settings'?"),
+        (["hepl", "train"], "unknown verb 'hepl'", "did you mean 'help'?"),
         (["train", "--nmae", "x"], "unknown option '--nmae'", "did you mean '--name'?"),
         (
             ["plan", "--executor", "x"],

@@ -21,6 +21,7 @@ def make_run(name: str, days: float = 0) -> Path:
     """A run in which something happened so many days ago."""
     with RunFolder.open(RunSection(folder="demo/runs", name=name)) as run:
         path = run.path
+        run.write_text("config.yaml", "")
     when = time.time() - days * 86_400
     os.utime(path / "events.jsonl", (when, when))
     return path
@@ -75,6 +76,24 @@ def test_running_and_unfinished_runs_are_told_apart(demo_project: Path, capsys: 
     assert (runs["new"]["state"], runs["new"]["steps"], runs["new"]["planned_steps"]) == ("died", 0, None)
     main(["runs", *IN])
     assert "new   died      0 " in capsys.readouterr().out
+
+
+def test_what_was_stopped_before_it_measured_anything_says_why_until_it_has(
+    fresh_project: Path, capsys: Captured
+) -> None:
+    def states(*words: str) -> tuple[int, object, object]:
+        code = main(["evaluate", CONFIG, *words])
+        capsys.readouterr()
+        run = listed(capsys)["demo"]
+        return code, run["state"], run["why"]
+
+    waits = "questions wait for an answer in 'asked/questions'"
+    capsys.readouterr()
+    assert states("--target.model", "handoff:asked") == (3, "evaluations", waits)
+    limited = "limits.calls = 3 is reached"
+    code, state, why = states("--limits.calls", "3")
+    assert (code, state, str(why).startswith(limited)) == (3, "evaluations", True)
+    assert states() == (0, "evaluations", "")
 
 
 def test_an_empty_folder_and_none_at_all(here: Path, capsys: Captured) -> None:

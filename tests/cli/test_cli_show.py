@@ -1,3 +1,4 @@
+import contextlib
 import json
 import re
 from pathlib import Path
@@ -93,6 +94,9 @@ def test_a_folder_with_evaluations_only_is_said_to_be_one_and_has_no_skills(
     words = ["evaluate", "demo/etude.yaml", "--run.name", "scores", "--split", "val"]
     assert main(words) == 0
     capsys.readouterr()
+    with contextlib.chdir(demo_project):  # by itself it shows what was trained, also where that was before
+        assert main(["show"]) == 0
+    assert capsys.readouterr().out.startswith("run demo: finished\n")
     assert main(["show", "demo/runs/scores"]) == 0
     first, _, *files = capsys.readouterr().out.splitlines()
     assert first == "folder scores: evaluations only, no run was trained in it"
@@ -145,6 +149,7 @@ def test_a_run_that_a_process_works_on_is_said_to_be_running(
 
 def test_a_run_that_has_just_begun_can_be_shown(here: Path, capsys: Captured) -> None:
     with RunFolder.open(RunSection(folder="runs", name="new")) as run:
+        run.write_text("config.yaml", "")
         for text, withdrawn in (("not so", False), ("two\nlines", False), ("not so", True)):
             run.events.emit(Notice(level="info" if withdrawn else "warning", text=text, withdrawn=withdrawn))
     assert main(["show", "new"]) == 0

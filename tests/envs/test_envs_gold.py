@@ -112,7 +112,7 @@ async def test_scorers_that_have_no_say_about_gold_are_left_alone() -> None:
 
 @pytest.mark.parametrize(
     ("scorer", "golds"),
-    [("exact", ["yes"] * 3), ("numeric", ["4.0", 4, "4", "4 %"]), ("exact", ["yes"] * 19 + ["no"])],
+    [("exact", ["yes"] * 6), ("numeric", ["4.0", 4, "4", "4 %"] * 2), ("exact", ["yes"] * 19 + ["no"])],
 )
 async def test_a_split_that_one_fixed_reply_solves_is_an_error(scorer: str, golds: list[object]) -> None:
     checked = env(scorer, *golds)
@@ -123,8 +123,15 @@ async def test_a_split_that_one_fixed_reply_solves_is_an_error(scorer: str, gold
 
 @pytest.mark.parametrize(
     ("scorer", "golds"),
-    [("exact", ["yes"] * 18 + ["no"] * 2), ("exact", ["yes"] * 2), ("regex", ["yes"] * 9), (lambda *_: 1.0, [1] * 9)],
+    [("exact", ["yes"] * 18 + ["no"] * 2), ("exact", ["yes"] * 5), ("regex", ["yes"] * 9), (lambda *_: 1.0, [1] * 9)],
 )
 async def test_answers_that_differ_or_are_few_or_are_none_are_no_error(scorer: object, golds: list[object]) -> None:
     checked = env(scorer, *golds)
     await check_varied(checked, {"train": checked.tasks("train")})
+
+
+async def test_a_few_tasks_have_one_answer_by_chance_unless_all_tasks_have_it() -> None:
+    val, train = env("exact", *["no"] * 4).tasks("train"), env("exact", *["yes", "no"] * 4).tasks("train")
+    await check_varied(env("exact", "x"), {"train": train, "val": val})
+    with pytest.raises(DataError, match=r"the fixed reply 'no' solves 8 of 8 tasks: a skill can learn nothing"):
+        await check_varied(env("exact", "x"), {"train": val, "val": val})

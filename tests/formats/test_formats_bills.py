@@ -9,6 +9,11 @@ from etude.records import Usage
 from rows import rows
 
 THOUGHTS = {"reasoning_tokens": 500}
+PASSES = [
+    {"type": "compaction", "input_tokens": 180, "output_tokens": 35},
+    {"type": "message", "input_tokens": 23, "outputTokens": 10},
+]
+SHORTENED = Usage(input_tokens=203, output_tokens=45)
 
 
 def counted(bill: Any) -> tuple[int, int, int]:
@@ -147,6 +152,18 @@ def test_what_proxies_wrote_to_the_cache_is_known(bill: Any) -> None:
             {"input_tokens": 10, "output_tokens": 3, "output_tokens_details": {"thinking_tokens": 500}},
             Usage(input_tokens=10, output_tokens=503),
         ),
+        # passes: the total has the last one only, all but what shortened the context, all of them, or is alone
+        ({"input_tokens": 10, "output_tokens": 3, "iterations": PASSES}, SHORTENED),
+        ({"input_tokens": 23, "output_tokens": 10, "iterations": PASSES}, SHORTENED),
+        ({"input_tokens": 900, "output_tokens": 90, "iterations": PASSES}, Usage(input_tokens=900, output_tokens=90)),
+        ({"inputTokens": 10, "outputTokens": 3, "iterations": []}, Usage(input_tokens=10, output_tokens=3)),
+        ({"iterations": PASSES}, SHORTENED),
+        ({"input_tokens": 10, "iterations": [None, "odd", 7]}, Usage(input_tokens=10)),
+        ({"input_tokens": 10, "iterations": "odd"}, Usage(input_tokens=10)),
+        (
+            {"input_tokens": 10, "iterations": [{"input_tokens": 9, "cache_read_input_tokens": 70}] * 2},
+            Usage(input_tokens=158, cached_tokens=140),
+        ),
         ({"input_tokens": -1, "cache_creation": None, "output_tokens": "3"}, Usage(output_tokens=3)),
         (None, Usage()),
     ],
@@ -158,13 +175,14 @@ def test_bills_in_the_words_of_anthropic(bill: Any, usage: Usage) -> None:
 def test_the_bill_of_a_stream_never_shrinks() -> None:
     bill: Any = {}
     for more in (
-        {"input_tokens": 9, "a": {"b": 4}},
+        {"input_tokens": 9, "a": {"b": 4}, "iterations": [{"input_tokens": 7}]},
         None,
-        {"input_tokens": 0, "a": {"b": None}},
-        {"a": None},
-        {"output_tokens": 3},
+        {"input_tokens": 0, "a": {"b": None}, "iterations": None},
+        {"a": None, "iterations": PASSES},
+        {"output_tokens": 3, "iterations": []},
     ):
         bill = later(bill, more)
+    assert bill.pop("iterations") == {"0": PASSES[0], "1": PASSES[1]}
     assert bill == {"input_tokens": 9, "a": {"b": 4}, "output_tokens": 3}
 
 

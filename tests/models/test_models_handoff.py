@@ -14,7 +14,7 @@ from etude.config import ModelSection, make_config
 from etude.errors import ConfigError, HandoffStop, RejectedRequest, RejectedRole, StopRun
 from etude.measure.evaluate import evaluate_skill
 from etude.models import build_model
-from etude.models.handoff import HandoffModel, unanswered
+from etude.models.handoff import HandoffModel, waiting
 from etude.models.simulated import SimulatedModel
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, Tool, assistant, system, user
@@ -235,4 +235,4 @@ def test_an_answer_that_cannot_be_read_is_named_where_questions_are_counted(tmp_
     ask(a_model(tmp_path), QUESTION)
     (tmp_path / "answers" / questions(tmp_path)[0].name).mkdir()
     with pytest.raises(RejectedRole, match="cannot be used: "):
-        unanswered(tmp_path)
+        waiting(tmp_path)

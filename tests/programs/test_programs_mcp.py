@@ -1,6 +1,5 @@
 """The plugin and the server in the real Claude Code: it loads both, and what it asks for reaches etude."""
 
-import asyncio
 import json
 import os
 import shutil
@@ -13,6 +12,7 @@ import pytest
 from etude.gateway import Gateway
 from etude.records import ChatRequest, Reply, ToolCall, Usage
 from etude.testing import ScriptedModel
+from whole_group import run_to_its_end
 
 ROOT = Path(__file__).parents[2]
 INSTALLED = ROOT / ".tools" / "programs" / "bin"
@@ -35,11 +35,8 @@ async def told(*words: str, cwd: Path, env: dict[str, str]) -> str:
     """What a program prints. It has to end well."""
     program = shutil.which(words[0], path=env["PATH"])
     assert program is not None
-    process = await asyncio.create_subprocess_exec(
-        program, *words[1:], cwd=cwd, env=env, stdin=asyncio.subprocess.DEVNULL, stdout=-1, stderr=-1
-    )
-    out, err = await asyncio.wait_for(process.communicate(), 120)
-    assert process.returncode == 0, (out + err).decode()[-2_000:]
+    code, out, err = await run_to_its_end([program, *words[1:]], 120, cwd=cwd, env=env)
+    assert code == 0, (out + err).decode()[-2_000:]
     return out.decode()
 
 

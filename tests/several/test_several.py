@@ -191,7 +191,8 @@ def skills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write("e-judged", "- Be short.", json.dumps(judged))
     write("f-other", "- Count down.", json.dumps(rows))
     write("g-trained", "- Count up.", json.dumps(rows))
-    Path("skills", "g-trained", "provenance.json").write_text("{}")
+    for name in ("b-bare", "g-trained"):
+        Path("skills", name, "provenance.json").write_text("{}")
     Path("etude.yaml").write_text("target: {model: 'simulated:target'}\n")
 
 
@@ -277,7 +278,7 @@ def test_suites_of_a_folder_are_audited_in_one_table(skills: None, capsys: Captu
     assert "calls     0 sent" in out
     assert "b-bare: it has no evals/evals.json" in out
     assert "d-empty: the skill is empty, or has headings only" in out
-    assert "at most 10% of those that are named as passes or fails, over the whole table (Benjamini-Hochberg)" in out
+    assert "at most 10% of those that are named as passes or fails are changed by a version after all, over" in out
     assert main(["audit", "skills", "--label", "3"]) == 2
 
 

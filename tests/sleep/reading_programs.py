@@ -1,7 +1,6 @@
 """What real agent programs read at their start: each is asked one question, and the model behind it tells what it was
 sent."""
 
-import asyncio
 import shutil
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from etude.programs.known import known_programs
 from etude.programs.program import Order
 from etude.records import ChatRequest, Skill
 from etude.testing import ScriptedModel
+from whole_group import run_to_its_end
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
 _SECONDS = 300.0
@@ -47,19 +47,7 @@ async def read_by(agent: str, folder: Path, home: Path, path: str | None = None)
             seconds=_SECONDS,
         )
         launch = program.launch(order)
-        running = await asyncio.create_subprocess_exec(
-            *launch.argv,
-            cwd=folder,
-            env=dict(launch.env),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        try:
-            said, _ = await asyncio.wait_for(running.communicate(launch.stdin), _SECONDS)
-        except TimeoutError:
-            running.kill()
-            raise
+        ended = await run_to_its_end(launch.argv, _SECONDS, launch.stdin, cwd=folder, env=dict(launch.env))
     await gateway.aclose()
-    assert seen, said[-2000:]
+    assert seen, (ended.out + ended.err)[-2000:]
     return "\n".join(message.text for request in seen for message in request.messages)

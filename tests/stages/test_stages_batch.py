@@ -72,6 +72,26 @@ def test_few_labels_are_a_table_of_what_was_expected_and_given() -> None:
     ]
 
 
+def test_a_label_in_two_spellings_that_the_scorer_takes_as_one_is_one_label() -> None:
+    several = [
+        failed("s0", "Shipping", "billing"),
+        failed("s1", "shipping", "Billing"),
+        passed("b0", "billing", gold="Billing "),
+        passed("b1", "BILLING", gold="billing"),
+        passed("t0", "Technical", gold="technical"),
+    ]
+    assert table(batch_block(several, {"e": passed("e", "TECHNICAL")})) == [
+        "Billing 2: Billing 2",
+        "Shipping 2: Billing 2",
+        "technical 1: technical 1",
+    ]
+
+
+def test_labels_that_the_scorer_tells_apart_by_case_stay_apart() -> None:
+    several = [*(failed(f"us{n}", "US", "us") for n in range(2)), *(passed(f"p{n}", "us") for n in range(2))]
+    assert table(batch_block(several, {})) == ["US 2: us 2", "us 2: us 2"]
+
+
 def test_labels_of_earlier_attempts_are_named_too() -> None:
     earlier = {"t1": passed("e1", "technical"), "task-of-b0": passed("e2", "returned")}
     assert table(batch_block(LABELLED, earlier))[-1] == "technical: not among these"

@@ -124,6 +124,8 @@ def test_a_folder_that_cannot_be_made_or_used_is_a_config_error(tmp_path):
     with pytest.raises(ConfigError, match="cannot be used: Not a directory") as caught:
         RunFolder.open(RunSection(folder=str(tmp_path / "file")))
     assert caught.value.hint == "change `run.folder`"
+    with pytest.raises(ConfigError, match="cannot be used: File name too long"):
+        RunFolder.open(RunSection(folder=str(tmp_path / ("n" * 300))))
     (tmp_path / "runs" / "first" / "events.jsonl").mkdir(parents=True)
     for _ in range(2):
         with pytest.raises(ConfigError, match="cannot be used: Is a directory"):

@@ -82,6 +82,7 @@ def test_skills_are_listed_in_order(run):
     ("written", "resumable"), [(None, True), (summary("limits.calls"), True), (summary(None), False)]
 )
 def test_a_run_can_be_resumed_unless_it_is_under_way_or_finished(run, written, resumable):
+    run.write_text("config.yaml", "")
     if written is not None:
         run.write_json("summary.json", written)
     assert (read_run(run.path).running, read_run(run.path).resumable) == (True, False)
@@ -106,7 +107,7 @@ def test_a_summary_is_outdated_once_the_run_went_on_after_its_stop(run):
     assert not last(started)
 
 
-@pytest.mark.parametrize("what", ["evaluations/a.json", "pruned/prune.json"])
+@pytest.mark.parametrize("what", ["evaluations/a.json", "pruned/prune.json", "events.jsonl"])
 def test_a_folder_that_was_only_borrowed_is_no_run_to_go_on_with(run, what):
     run.write_json(what, {})
     run.close()

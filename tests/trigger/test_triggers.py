@@ -290,6 +290,21 @@ def test_a_file_of_requests_need_not_name_the_skill_that_is_measured(
     assert "it does not say which skill it needs" in capsys.readouterr().err
 
 
+def test_requests_in_two_lists_are_read_as_one(tmp_path: Path) -> None:
+    yaml = "skill: swim\nshould_trigger_prompts: [{prompt: Swim far, reason: water, confidence: high}, Dive]\n"
+    (tmp_path / "trigger_tests.yaml").write_text(f"{yaml}should_not_trigger_prompts: [{{prompt: Sell a boat}}]\n")
+    (tmp_path / "asked.json").write_text(
+        '{"shouldTrigger": ["Swim far", "Dive"], "shouldNotTrigger": ["Sell a boat"]}'
+    )
+    for name in ("trigger_tests.yaml", "asked.json"):
+        found = of_files([str(tmp_path / name)], "swim")
+        assert [(one.text, one.needs, one.quiet) for one in found] == [
+            ("Swim far", ("swim",), ""),
+            ("Dive", ("swim",), ""),
+            ("Sell a boat", (), "swim"),
+        ]
+
+
 def test_a_skill_without_a_description_is_not_said_to_lack_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -379,6 +394,8 @@ def test_a_program_that_decided_nothing_opened_none_and_kept_none_closed(
         ("skills/bake --lexical --requests twins", "'twins' holds no data file"),
         ("skills/swim --lexical --trials 0", "is not a whole number from 1 on"),
         ("skills/bake", "no CONFIG was given"),
+        ("skills/bake", "; --lexical measures without one"),
+        ("skills/bake --lexical --train", "; --train needs its optimizer"),
     ],
 )
 def test_what_cannot_be_measured_is_said_before_anything_is_asked(

@@ -156,6 +156,7 @@ def _save(skill: Skill, folder: Path, provenance: Provenance | None) -> Path:
     hint = "fix the permissions, or give another folder with --to"
     with raising(SkillError, f"{str(folder / skill.name)!r} cannot be written", hint):
         path = save_skill(skill, folder)
+        path.with_name(PROVENANCE).unlink(missing_ok=True)  # that of another skill, which stood there
         if provenance is not None:
             text = json.dumps(provenance.model_dump(mode="json"), ensure_ascii=False, indent=2, sort_keys=True)
             write_atomically(path.with_name(PROVENANCE), f"{text}\n".encode(), mode=0o666)

@@ -17,7 +17,7 @@ from etude.skill.folder import DESCRIBED, PROVENANCE, best_skill, place_of, skil
 from etude.skill.parts import as_trained
 from etude.store import RunView, read_run, run_names
 from etude.store.projections.runs import decisions, reached_limit, trains_descriptions
-from etude.store.views import JOURNAL, is_run, read_view, runs_in, skill_text
+from etude.store.views import JOURNAL, is_run, read_view, runs_in, skill_text, trained_in
 
 RUNS = Path(RUNS_FOLDER)
 _SHOWN = 3
@@ -65,8 +65,8 @@ def need_trained(run: RunView) -> RunView:
 
 
 def last_run() -> str:
-    """The run in ./runs that changed last. Raises DataError: there is none."""
-    names = run_names(RUNS)
+    """The run in ./runs that changed last, of those that were trained if any was. Raises DataError: there is none."""
+    names = [name for name in run_names(RUNS) if trained_in(RUNS / name)] or run_names(RUNS)
     if not names:
         raise DataError(f"there is no run in {str(RUNS)!r}", hint="give the path of a run")
     journals = ((RUNS / name / JOURNAL, name) for name in names)

@@ -35,11 +35,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    if words[:2] == ["help", "settings"] and "--help" not in words:
-        for text in settings_help(words[2:]):
-            line(text)
-        return 0
-    if words[:1] == ["help"]:
+    while words[:1] == ["help"]:
+        if words[1:2] == ["settings"]:
+            for text in settings_help([word for word in words[2:] if word not in ("-h", "--help", "--json")]):
+                line(text)
+            return 0
         words = [*words[1:], "--help"]
     if not words or words[0] in ("-h", "--help"):
         line(overview())

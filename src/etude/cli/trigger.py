@@ -173,7 +173,7 @@ def _config(args: argparse.Namespace) -> TrainConfig:
     try:
         config = read_settings(args)
     except UsageError as error:
-        error.hint += "; --lexical measures without one"
+        error.hint += "; --train needs its optimizer" if args.train else "; --lexical measures without one"
         raise
     if config.targets:
         raise UsageError(

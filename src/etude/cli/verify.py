@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from etude.cli.compare import settings_of
 from etude.cli.lookup import carried_by, find_run, find_skill, need_trained, of_skill
 from etude.cli.terminal import output
+from etude.cli.terminal.unheard import ended_if_unheard
 from etude.measure.verify import Verification, verify_skill
 from etude.readable import counted
 
@@ -13,7 +14,8 @@ from etude.readable import counted
 def run(args: argparse.Namespace) -> int:
     """Check a skill against the journal of its run and print every line on which they disagree."""
     view = need_trained(of_skill(find_run(args.run)))
-    result = verify_skill(settings_of(args, view), find_skill(args.skill).skill, carried_by(args.skill))
+    with ended_if_unheard():  # it makes the environment again
+        result = verify_skill(settings_of(args, view), find_skill(args.skill).skill, carried_by(args.skill))
     output.measured(result, _lines(result, args.skill, view.name), as_json=args.json)
     return 0 if result.agrees else 1
 

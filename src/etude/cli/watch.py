@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from etude.cli.lookup import larger
+from etude.cli.terminal.unheard import ended_if_unheard
 from etude.display.console import Console, open_console
 from etude.errors import HandoffStop, Interrupted, OutageStop, StopRun
 from etude.models.handoff import Waiting, waiting
@@ -69,7 +70,7 @@ async def _answering(work: Work[T], console: Console, switch: StopSwitch, wait: 
         try:
             return await work(Given(sinks=[console], switch=switch))
         except HandoffStop as stop:
-            questions = asked(stop)
+            questions = waiting(Path(stop.folder)) if stop.folder else ()
             if questions:
                 console.say(told(questions, console.progress.story.place), "yellow")
             if not (wait and stop.folder and await answered(questions, lambda: switch.requested)):
@@ -127,6 +128,7 @@ class _Signals:
             return
 
         def handle(number: int, frame: FrameType | None) -> None:
+            python_runs()
             if self._unheard_since is None:
                 self._unheard_since = time.monotonic()
                 self._loop.call_soon_threadsafe(hear, number)
@@ -142,12 +144,13 @@ class _Signals:
                 self._unheard_since = None
                 then[signal.Signals(number)]()
 
-        before = {number: signal.signal(number, handle) for number in then}
-        try:
-            yield
-        finally:
-            for number, known in before.items():
-                signal.signal(number, known)
+        with ended_if_unheard() as python_runs:
+            before = {number: signal.signal(number, handle) for number in then}
+            try:
+                yield
+            finally:
+                for number, known in before.items():
+                    signal.signal(number, known)
 
     def _look(self, number: int) -> None:
         if self._unheard_since is None:
@@ -166,11 +169,6 @@ def _place(frame: FrameType | None) -> str:
     while frame is not None and frame.f_back and frame.f_code.co_filename.startswith((own, "<frozen")):
         frame = frame.f_back
     return "?" if frame is None else f"{frame.f_code.co_name} ({frame.f_code.co_filename}:{frame.f_lineno})"
-
-
-def asked(stop: HandoffStop) -> tuple[Waiting, ...]:
-    """The questions that a run stopped for; none where it does not say in which folder they are."""
-    return waiting(Path(stop.folder)) if stop.folder else ()
 
 
 def told(questions: Sequence[Waiting], place: str) -> str:

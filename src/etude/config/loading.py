@@ -282,7 +282,7 @@ def is_path(name: str) -> bool:
 
 def _joined(folder: Path, value: str) -> str:
     """The path from the current folder, without `..` where no link makes that another place."""
-    path = os.path.join(folder, os.path.expanduser(value))
+    path = os.path.join(folder, os.path.expanduser(value.replace("\0", "\\0")))  # no file has it: errors show it
     short = os.path.normpath(path)
     return short if os.path.realpath(short) == os.path.realpath(path) else path
 

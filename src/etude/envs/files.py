@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -31,6 +32,7 @@ _LONGEST_CELL = 2**31 - 1
 
 _ASKED = frozenset({"prompt", "question", "query", "input"})
 """An object with one of these is a task."""
+_TRIGGERS = re.compile(r"should_?(not)?_?trigger\w*", re.IGNORECASE)
 OTHER_DELIMITERS = (";", "\t", "|")
 """What separates the columns of files that are called CSV, besides commas."""
 
@@ -177,8 +179,15 @@ def _unreviewed(problem: str, said: JsonValue) -> DataError:
 
 
 def _tasks_in(value: dict[str, JsonValue]) -> JsonValue:
-    """The only list of an object; the object itself where it is the task."""
-    lists = [item for item in value.values() if isinstance(item, list)]
+    """The only list of an object; the object itself where it is the task. Lists of what should open a skill, and of
+    what should not, are one."""
+    named = {name: item for name, item in value.items() if isinstance(item, list)}
+    sides = [(not side[1], each) for name in named if (side := _TRIGGERS.fullmatch(name)) for each in named[name]]
+    if sides:
+        return [
+            {**(each if isinstance(each, dict) else {"prompt": each}), "should_trigger": so} for so, each in sides
+        ]
+    lists = list(named.values())
     inner = any(isinstance(each, dict) and _ASKED & each.keys() for held in lists for each in held)
     if _ASKED & value.keys() and not inner:
         return [value]

@@ -14,7 +14,7 @@ from etude.records import Score, Split, Task, Trajectory
 
 SHOWN = 3
 _NAMED = 10
-_FEW = 3
+_FEW = 6
 """Fewer tasks than this can have one answer by chance."""
 _NEARLY_ALL = 0.95
 
@@ -91,12 +91,14 @@ async def _check_solutions(scorer: Scorer, tasks: Sequence[Task], seconds: float
 
 
 async def check_varied(env: Environment, splits: Mapping[Split, Sequence[Task]]) -> None:
-    """See that no fixed reply solves a split: its most frequent gold answer is scored on all of its tasks. Of
-    environments whose gold answers cannot be scored, nothing is asked. Raises DataError: one does."""
+    """See that no fixed reply solves a split, or all tasks where it has few: the most frequent gold answer is scored
+    on them. Of environments whose gold answers cannot be scored, nothing is asked. Raises DataError: one does."""
     scorer = getattr(env, "scorer", None)
     if not isinstance(scorer, AnswerScorer) or not scorer.checks_gold:
         return
-    for split, tasks in splits.items():
+    every = [task for tasks in splits.values() for task in tasks]
+    for split, found in splits.items():
+        tasks, what = (found, f"{split} tasks") if len(found) >= _FEW else (every, "tasks")
         if len(tasks) < _FEW:
             continue
         ((reply, _),) = Counter(map(scorer.gold_answer, tasks)).most_common(1)
@@ -104,7 +106,7 @@ async def check_varied(env: Environment, splits: Mapping[Split, Sequence[Task]])
         if sum(score.hard for score in scores) >= _NEARLY_ALL * len(tasks):
             solved = sum(score.hard >= 1 for score in scores)
             raise DataError(
-                f"the fixed reply {shorten(reply, 80)!r} solves {solved} of {len(tasks)} {split} tasks: a skill can "
+                f"the fixed reply {shorten(reply, 80)!r} solves {solved} of {len(tasks)} {what}: a skill can "
                 "learn nothing from them but that reply",
                 hint="check the gold answers; set env.allow_constant_gold: true if they are as they should be",
             )

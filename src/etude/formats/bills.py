@@ -47,7 +47,9 @@ def usage_of_openai(bill: object) -> Usage:
 
 
 def usage_of_anthropic(bill: object) -> Usage:
-    """The tokens of a bill in the words of Messages, whose `input_tokens` are what the cache had no part in."""
+    """The tokens of a bill in the words of Messages, whose `input_tokens` are what the cache had no part in. Where a
+    request took several passes, as when the server shortens the context first, the total may leave some of them out:
+    the larger counts."""
     bill = _named(bill)
     kept = as_bill(bill.get("cache_creation"))
     hour = _count(kept, "ephemeral_1h_input_tokens")
@@ -57,13 +59,15 @@ def usage_of_anthropic(bill: object) -> Usage:
     asked, cache = _count(bill, *_PROMPT), read + written
     # A count of the prompt beside `input_tokens` has the cache in it.
     asked = max(asked, _count(bill, "input_tokens") + cache) if "input_tokens" in bill else asked + cache
-    return Usage(
+    total = Usage(
         input_tokens=asked,
         output_tokens=max(_said(bill), _count(bill, "total_tokens") - asked),
         cached_tokens=read,
         written_tokens=written,
         hour_tokens=hour,
     )
+    passes = sum(map(usage_of_anthropic, as_bill(bill.get("iterations")).values()), Usage())
+    return Usage(**{name: max(getattr(total, name), getattr(passes, name)) for name in Usage.model_fields})
 
 
 def _said(bill: Bill) -> int:
@@ -86,7 +90,9 @@ def _plain(name: str) -> str:
 
 
 def as_bill(found: object) -> Bill:
-    """What is there in place of a bill."""
+    """What is there in place of a bill; the items of a list by their numbers."""
+    if isinstance(found, list):
+        return {str(number): item for number, item in enumerate(cast(list[object], found))}
     return cast(Bill, found) if isinstance(found, dict) else {}
 
 

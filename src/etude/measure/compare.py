@@ -12,8 +12,8 @@ from etude.config import Settings, TrainConfig, another_trial_tells, config_of, 
 from etude.display import seen
 from etude.errors import ConfigError, SkillError
 from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
-from etude.measure.evaluate import need_trials
-from etude.records import Skill, Split, Task, digest
+from etude.measure.evaluate import kept, need_trials
+from etude.records import Skill, Split, Task
 from etude.records.provenance import Provenance
 from etude.records.summary import Comparison
 from etude.run_log import counted
@@ -116,9 +116,7 @@ async def compared(config: TrainConfig, skills: tuple[Skill, Skill], what: Asked
         if few:  # counting all ways takes seconds where there are thousands of attempts
             comparison = await asyncio.to_thread(with_these, comparison, bench)
         bench.emit(StageFinished(stage=stage, step=0, note=comparison.said))
-        asked = digest([bench.rollout.agent.fingerprint(), split, named, margin])[:8]
-        path = bench.folder.write_json(f"comparisons/{skills[0].hash}-{skills[1].hash}-{asked}.json", comparison)
-        return comparison.model_copy(update={"file": str(path)})
+        return kept(bench, "comparisons", comparison, skills, tasks, split, named, margin, few)
 
 
 def need_untrained(skill: str, *, trained: bool) -> None:

@@ -1,8 +1,7 @@
 """Score a skill on a split, outside of training, over the facts of a run folder."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Unpack
+from typing import TypeVar, Unpack
 
 from pydantic import Field
 
@@ -12,12 +11,14 @@ from etude.config import Settings, config_of
 from etude.display import seen
 from etude.errors import ConfigError
 from etude.events import ATTEMPTING, StageFinished, StageStarted
-from etude.records import Attempt, Evaluation, Metric, Record, Split, Task, brief, digest, role_of
+from etude.records import Attempt, Evaluation, Metric, Record, Skill, Split, Task, brief, digest, role_of
 from etude.records.summary import Interval
 from etude.records.tasks import Ended, counted_ends
 from etude.stages.evaluation import evaluate, score_of
 from etude.stages.shared.rollout import attempt_id
 from etude.workbench import Given, Workbench, takes_given
+
+R = TypeVar("R", bound=Record)
 
 
 class SkillEvaluation(Record):
@@ -37,13 +38,12 @@ class SkillEvaluation(Record):
     ended: dict[Ended, int] = Field(default_factory=dict[Ended, int])
     """Attempts, of those with a score, whose last reply was cut off, refused or empty."""
     calls_sent: int
-    """Model requests sent this time, retries included: 0 when the journal knew all answers. Not in the file, which is
-    the same however often it was asked for."""
+    """Model requests sent this time, retries included: 0 when the journal knew all answers. Not in the file."""
     test_openings: int
     """Which opening of the run's test split this is: 1 for the first; 0 on another split, and for no skill."""
     simulated: bool
-    file: str
-    """Where this record was written."""
+    file: str = ""
+    """Where this record was written; empty in the file itself."""
 
     def __repr__(self) -> str:
         return f"<SkillEvaluation {brief(self.skill)} on {self.split}: {self.score.shown}, n={self.score.n}>"
@@ -53,6 +53,16 @@ def need_trials(trials: int) -> None:
     """Raises ConfigError: nothing would be attempted."""
     if trials < 1:
         raise ConfigError(f"trials = {trials!r} is out of range", hint="give 1 or more")
+
+
+def kept(bench: Workbench, place: str, found: R, skills: Sequence[Skill], tasks: Sequence[Task], *asked: object) -> R:
+    """What was found of skills on tasks, written to a file of the run. Its name follows from all that was `asked`: no
+    result takes the place of another, and the same one asked for again is the same file."""
+    made_by = [bench.rollout.agent.fingerprint(), bench.rollout.env.fingerprint(), bench.config.gate.model_dump()]
+    what = digest([*made_by, [task.model_dump(mode="json") for task in tasks], *asked])[:8]
+    content = found.model_dump(mode="json", exclude={"calls_sent"})
+    path = bench.folder.write_json(f"{place}/{'-'.join([*(skill.hash for skill in skills), what])}.json", content)
+    return found.model_copy(update={"file": str(path)})
 
 
 @takes_given
@@ -91,8 +101,6 @@ async def aevaluate_skill(
         values = result.values(gate.metric, gate.mixed_weight)
         score = score_of(result, tasks, config.gate)
         bench.emit(StageFinished(stage=stage, step=0, note=f"mean {score.mean:.3f}"))
-        agent = digest(bench.rollout.agent.fingerprint())[:8]
-        name = f"evaluations/{bench.skill.hash}-{split}-{trials}-{agent}.json"
         evaluation = SkillEvaluation(
             skill=bench.skill.name,
             hash=bench.skill.hash,
@@ -107,10 +115,8 @@ async def aevaluate_skill(
             calls_sent=bench.spend.totals().total_calls - before,
             test_openings=openings,
             simulated=result.simulated,
-            file=str(Path(bench.folder.path) / name),
         )
-        bench.folder.write_json(name, evaluation.model_dump(mode="json", exclude={"calls_sent"}))
-        return evaluation
+        return kept(bench, "evaluations", evaluation, [bench.skill], tasks, split, trials)
 
 
 async def _scored(bench: Workbench, result: Evaluation, tasks: Sequence[Task], trials: int) -> list[Attempt]:

@@ -9,7 +9,8 @@ from etude.comparison import delivers, need_scores
 from etude.config import TrainConfig
 from etude.errors import SkillError
 from etude.events import ATTEMPTING, StageFinished, StageStarted
-from etude.records import Record, Skill, Split, digest
+from etude.measure.evaluate import kept
+from etude.records import Record, Skill, Split
 from etude.records.summary import Interval, ShipVerdict
 from etude.records.tasks import Ended, counted_ends
 from etude.stages.evaluation import evaluate_race, shuffled
@@ -116,7 +117,4 @@ async def arecheck_skill(
             calls_sent=bench.spend.totals().total_calls - sent,
             simulated=any(one.simulated for one in found),
         )
-        agent = digest(bench.rollout.agent.fingerprint())[:8]
-        written = result.model_dump(mode="json", exclude={"calls_sent"})
-        path = bench.folder.write_json(f"rechecks/{skill.hash}-{split}-{agent}.json", written)
-        return result.model_copy(update={"file": str(path)})
+        return kept(bench, "rechecks", result, [skill], tasks, split, margin, before and before.model_dump())

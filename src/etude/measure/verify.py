@@ -10,7 +10,7 @@ from typing import NamedTuple, Unpack
 
 from etude.concurrency import synchronous
 from etude.config import TrainConfig
-from etude.errors import DataError, StopRun
+from etude.errors import DataError, IdentityError, StopRun
 from etude.records import Record, Skill, Standing, digest
 from etude.records.provenance import Provenance, ProvenLine
 from etude.skill import Document
@@ -117,6 +117,10 @@ async def _replayed(config: TrainConfig, place: Path, given: Given) -> _Replay:
         ).atrain()
     except StopRun as stop:
         stopped, summary = stop.message, stop.summary
+    except IdentityError as error:
+        differs = error.message.partition("\n")[2]
+        hint = "check the skill where tasks and settings are as the run had them"
+        raise DataError(f"the run cannot be repeated, as it was made otherwise:\n{differs}", hint=hint) from None
     if summary is None:
         raise DataError(f"the run cannot be repeated: {stopped}", hint="restore its journal")
     provenance = read_view(place / run.name / PROVENANCE, Provenance)

@@ -155,11 +155,6 @@ def waiting(folder: Path) -> tuple[Waiting, ...]:
         raise _unusable(folder, error) from None
 
 
-def unanswered(folder: Path) -> int:
-    """How many questions in the folder have no answer yet. Raises RejectedRole: an answer cannot be read."""
-    return len(waiting(folder))
-
-
 def _written(folder: Path) -> dict[Path, int]:
     """The questions in the folder, and when each was last asked."""
     try:

@@ -56,7 +56,8 @@ class Engine:
         except subprocess.TimeoutExpired:
             raise SandboxError(f"docker {words[0]} took longer than {seconds:g} s") from None
         if done.returncode != 0:
-            said = f"{done.stdout or ''}{done.stderr or ''}".strip()[-_SHOWN:]
+            form = "--format" in words  # which is filled in with nothing
+            said = f"{'' if form else done.stdout or ''}{done.stderr or ''}".strip()[-_SHOWN:]
             raise SandboxError(f"docker {words[0]} failed: {said or 'see above'}")
         return (done.stdout or "").strip()
 

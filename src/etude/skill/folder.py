@@ -71,7 +71,7 @@ def best_skill(run: Path) -> Skill | None:
     there is none."""
     for place in skills_in(run / "best"):
         files = read_folder(place)
-        skill = Skill(name=place.name, text=files.pop(DOCUMENT).data.decode(), files=files)
+        skill = Skill(name=place.name, text=_decoded(files.pop(DOCUMENT).data, place / DOCUMENT), files=files)
         return as_trained(run, skill)
     return None
 

@@ -79,7 +79,7 @@ def laid_out(skill: Skill) -> Skill:
 def as_trained(run: Path, skill: Skill) -> Skill:
     """A skill of a run as the run had it: with its files in its text where these were trained."""
     first = run / "skills" / "0000.md"
-    trained = first.is_file() and Document.parse(first.read_bytes().decode()).files_at is not None
+    trained = first.is_file() and Document.parse(first.read_bytes().decode(errors="replace")).files_at is not None
     return gathered(skill) if trained else skill
 
 

@@ -12,7 +12,7 @@ from etude.intervals import mean_interval
 from etude.records import Evaluation, Skill, Split, Task, digest
 from etude.records.summary import Interval
 from etude.stages.shared.contest import WAVE, Claim, RaceEnd, in_the_race, race
-from etude.stages.shared.rollout import PlannedAttempt, Rollout
+from etude.stages.shared.rollout import PlannedAttempt, Rollout, Whole
 
 FRESH = 100_000
 """First trial on training and validation tasks by which nothing was chosen: those below were seen by the search."""
@@ -25,12 +25,9 @@ async def evaluate(
     split: Split,
     *,
     trials: int | range = 1,
-    of: tuple[int, int] | None = None,
+    of: Whole | None = None,
 ) -> Evaluation:
     """Attempt every task in `trials` (how many, or their numbers). It is a decision: its void attempts stay void.
-
-    Args:
-        of: how many attempts these are a part of, and how many of those are void so far; by default these alone.
 
     Raises:
         VoidStop: more attempts are void than `limits.max_void_eval` allows.
@@ -41,8 +38,7 @@ async def evaluate(
     async def work() -> Evaluation:
         return Evaluation.of(skill.hash, split, await rollout.collect(planned, split, "max_void_eval", of=of))
 
-    key = _key(rollout, skill, tasks, split, (numbers.start, len(numbers)))
-    return await rollout.journal.once("decision", key, Evaluation, work)
+    return await rollout.journal.once("decision", _key(rollout, skill, tasks, split, numbers), Evaluation, work)
 
 
 async def evaluate_race(
@@ -63,7 +59,7 @@ async def evaluate_race(
     async def attempt(wave: Sequence[Task]) -> list[tuple[float, float] | None]:
         voids = [len(one.voids) for one in found] or [0, 0]
         both = zip(skills, voids, strict=True)
-        more = await together(evaluate(rollout, one, wave, split, of=(len(tasks), count)) for one, count in both)
+        more = await together(evaluate(rollout, one, wave, split, of=Whole(len(tasks), count)) for one, count in both)
         found[:] = [one.plus(other) for one, other in zip(found, more, strict=True)] if found else more
         old, new = (each.values(gate.metric, gate.mixed_weight) for each in more)
         return [(old[task.id], new[task.id]) if task.id in old and task.id in new else None for task in wave]
@@ -86,7 +82,7 @@ async def best_of(
     voids = Counter[str]()
     for start in range(0, len(tasks), WAVE):
         wave, left = tasks[start : start + WAVE], [first, *others]
-        parts = [(skill, (len(tasks), voids[skill.hash])) for skill in left]
+        parts = [(skill, Whole(len(tasks), voids[skill.hash])) for skill in left]
         made = await together(evaluate(rollout, skill, wave, split, of=part) for skill, part in parts)
         for skill, each in zip(left, made, strict=True):
             scored[skill.hash] |= each.values(gate.metric, gate.mixed_weight)
@@ -111,20 +107,17 @@ def known_evaluation(
     rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, trials: int = 1
 ) -> Evaluation | None:
     """What `evaluate` has found before; None if it has not. Attempts nothing."""
-    return rollout.journal.get("decision", _key(rollout, skill, tasks, split, (0, trials)), Evaluation)
+    return rollout.journal.get("decision", _key(rollout, skill, tasks, split, range(trials)), Evaluation)
 
 
-def _key(
-    rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, trials: tuple[int, int]
-) -> dict[str, object]:
-    first, count = trials
+def _key(rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, trials: range) -> dict[str, object]:
     return {
         "stage": "evaluate",
         "agent": rollout.agent.fingerprint(),
         "env": rollout.env.fingerprint(),
         "skill": skill.hash,
         "split": split,
-        "trials": count if first == 0 else [first, count],
+        "trials": [trials.start, len(trials)] if trials.start else len(trials),
         "tasks": digest([task.model_dump(mode="json") for task in tasks]),
     }
 

@@ -20,8 +20,8 @@ from typing import Any, Self
 from pydantic_core import to_jsonable_python
 
 from etude.config import RunSection
-from etude.errors import ConfigError, DataError, InputError, LockedError
-from etude.events import Event
+from etude.errors import ConfigError, DataError, InputError, LockedError, StopRun
+from etude.events import Event, RunFinished
 from etude.files import (
     private_file,
     private_folder,
@@ -146,8 +146,8 @@ class RunFolder:
             )
         if parent is not None and not parent.exists():
             raise missing_run(parent.parent)
-        new = not path.exists()
         try:
+            new = not path.exists()
             unversioned_folder(folder)
             private_folder(path)
             run = cls(path, redactor=redactor or Redactor(os.environ))
@@ -214,7 +214,9 @@ class RunFolder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
+        if isinstance(error, StopRun) and self.journal.identity is None:  # a run that was trained has a summary
+            self.events.emit(RunFinished(stopped=error.message, summary=""))
         # What is refused before anything was done leaves no folder behind that it has made.
         refused = kind is not None and issubclass(kind, InputError) and self._new
         if refused and self.journal.identity is None and not self.journal.counts():

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeVar, cast
@@ -174,12 +175,13 @@ def read_run(path: Path | str) -> RunView:
     running = is_running(root)
     summary = read_view(root / SUMMARY, Summary)
     stopped = summary is not None and summary.stopped is not None
-    borrowed = _holds(root, _BORROWED) and not _holds(root, _TRAINED)
+    borrowed = not any((root / name).exists() for name in _TRAINED)
     return RunView(
         name=root.resolve().name,
         path=str(root),
         summary=summary,
-        outdated=stopped and not _ended(root),
+        # A process that comes to its end says so; one that is killed does not.
+        outdated=stopped and last_event(root, "run_started", "run_finished").get("kind") == "run_started",
         steps=tuple(map(_step, numbered(root, "steps/*"))),
         epochs=tuple(map(_step, numbered(root, "epochs/*"))),
         skills=tuple(f"skills/{file.name}" for file in numbered(root, "skills/*.md")),
@@ -209,22 +211,15 @@ def read_events(path: Path | str, *kinds: str) -> Iterator[dict[str, JsonValue]]
                     yield found
 
 
+def last_event(path: Path | str, *kinds: str) -> dict[str, JsonValue]:
+    """The last of `read_events`; empty where there is none."""
+    return next(iter(deque(read_events(path, *kinds), 1)), dict[str, JsonValue]())
+
+
 def read_tasks(path: Path) -> dict[str, AskedTask]:
     """What the tasks of a run ask, by id; nothing where the run has not written it. Raises DataError: it is
     damaged."""
     return {task.id: task for task in read_view(path / TASKS, TypeAdapter(tuple[AskedTask, ...])) or ()}
-
-
-def _holds(root: Path, names: tuple[str, ...]) -> bool:
-    return any((root / name).exists() for name in names)
-
-
-def _ended(root: Path) -> bool:
-    """Whether the process that worked on the run last came to an end of it; one that is killed does not say so."""
-    last = None
-    for event in read_events(root, "run_started", "run_finished"):
-        last = event["kind"]
-    return last != "run_started"
 
 
 def numbered(root: Path, pattern: str) -> list[Path]:

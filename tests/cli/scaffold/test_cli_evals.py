@@ -255,6 +255,25 @@ def test_a_folder_of_yaml_files_has_a_task_in_each(here: Path) -> None:
     assert sorted(task.input for task in tasks()) == [f"A poem? No. {number}" for number in range(3)]
 
 
+def test_requests_that_are_no_tasks_are_none_of_the_project_either(here: Path, capsys: Captured) -> None:
+    asked = [{"id": n, "prompt": f"Sum {n}?", "expected_output": str(n), "should_trigger": True} for n in range(6)]
+    bring([*asked, {"id": 9, "prompt": "The time?", "expected_output": "9", "should_trigger": False}])
+    assert init() == 0
+    assert sum(json.loads(capsys.readouterr().out)["tasks"].values()) == 6
+    assert {task.id for task in tasks()} == set("012345")
+
+
+def test_requests_that_only_say_what_opens_the_skill_are_no_tasks_and_the_verb_for_them_is_named(
+    here: Path, capsys: Captured
+) -> None:
+    Path("trigger_tests.yaml").write_text("should_trigger_prompts: [{prompt: a}]\nshould_not_trigger_prompts: [b]\n")
+    assert main(["init", "trigger_tests.yaml"]) == 2
+    assert capsys.readouterr().err == (
+        "error: trigger_tests.yaml: item 1: neither expectations nor an expected output say what a good answer is\n"
+        'hint: add "expectations": a list of sentences; `etude trigger` measures when the skill is opened\n'
+    )
+
+
 @pytest.mark.parametrize(
     "quiet",
     [

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from data_files import init, settings, write
+from data_files import init, made, settings, tasks_of, write
 
 from etude.cli.main import main
 from etude.skill import Document
@@ -240,6 +240,16 @@ def test_columns_are_found_under_many_names_and_inside_objects(
     write("data.jsonl", [row(n) for n in range(20)])
     assert init("data.jsonl", capsys=capsys)["fields"] == fields
     assert main(["doctor", *SIMULATED]) == 0
+
+
+def test_a_context_or_a_type_that_some_rows_lack_is_empty_there(here: Path, capsys: Captured) -> None:
+    rows = [{"question": f"q {n}", "context": f"c {n}", "answer": f"a {n}", "type": "x"} for n in range(12)]
+    del rows[0]["context"], rows[3]["type"]
+    write("data.jsonl", [*rows, {"question": "q 12", "context": None, "answer": "a 12"}])
+    init("data.jsonl", capsys=capsys)
+    assert main(["doctor", *SIMULATED]) == 0
+    asked = {task.input.strip(): task.type for task in tasks_of(made())}
+    assert {"q 0": "x", "c 1\n\nq 1": "x", "c 3\n\nq 3": "", "q 12": ""}.items() <= asked.items()
 
 
 def test_nothing_is_overwritten_unless_forced(here: Path, capsys: Captured) -> None:

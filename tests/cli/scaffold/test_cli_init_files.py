@@ -64,6 +64,12 @@ def test_a_folder_with_a_json_file_for_each_task_is_read(here: Path, capsys: Cap
     assert {task.id for task in tasks_of(made())} == {str(number) for number in range(12)}
 
 
+def test_a_list_among_objects_is_an_answer_like_them(here: Path, capsys: Captured) -> None:
+    golds = [{"a": number} for number in range(11)] + [[1, 2]]
+    Path("data.json").write_text(json.dumps([{"question": f"q{n}", "answer": gold} for n, gold in enumerate(golds)]))
+    assert init("data.json", capsys=capsys)["scorer"] == "json"
+
+
 def cases(**shared: str) -> None:
     for number, row in enumerate(ROWS):
         case = Path(f"step/fixtures/case-{number:02}")

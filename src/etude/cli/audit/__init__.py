@@ -85,11 +85,10 @@ def _lines(result: Audit) -> Iterator[str]:
             yield f"  -> {cure}"
     yield ""
     if any(each.kind in ("passes", "fails") for each in result.findings):
-        share = f"at most {result.error:.0%} of those that are named so in such tables"
-        yield f"error     a version changes some of the tasks that none is said to change: {share}"
+        yield f"luck      of those said to be changed by none, one changes at most {result.error:.0%} on average"
     if result.undecided:
         names = some(result.undecided, _SHOWN)
-        yield f"alike     {names}: so too in all attempts, which luck may do as well"
+        yield f"alike     {names}: all versions did alike in all attempts, but luck alone may do that: no finding"
     yield from _lost(result)
     if result.test_openings > 1:
         yield f"test      {seen_before(result.test_openings)}"
@@ -172,8 +171,8 @@ def _table_lines(table: AuditTable) -> Iterator[str]:
         if tasks:
             yield f"{kind}: {title} -> {cure}"
             yield f"  {', '.join(tasks)}"
-    share = f"at most {table.error:.0%} of those that are named as passes or fails, over the whole table"
-    yield f"error     a version changes some of them: {share} (Benjamini-Hochberg)"
+    share = f"on average at most {table.error:.0%} of those that are named as passes or fails"
+    yield f"luck      {share} are changed by a version after all, over the whole table (Benjamini-Hochberg)"
     every = [row for row in table.rows if not row.problem]
     voids, unscored = sum(row.voids for row in every), sum(row.unscored for row in every)
     yield from _lost(Seen(skill="", voids=voids, unscored=unscored, ended=ends_together(row.ended for row in every)))

@@ -23,6 +23,7 @@ from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.settings import sandboxed, with_options
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
+from etude.cli.terminal.unheard import ended_if_unheard
 from etude.config import TrainConfig, load_settings, make_config
 from etude.errors import ConfigError, EtudeError, UnusableReply
 from etude.models import Fitted, Structured, build_model
@@ -49,7 +50,8 @@ def run(args: argparse.Namespace) -> int:
         check_programs(found)
     found += settings
     if config is not None:
-        asyncio.run(_check(config, args.live, found))
+        with ended_if_unheard():
+            asyncio.run(_check(config, args.live, found))
     wrong = sum(finding.status == "wrong" for finding in found)
     if args.json:
         output.json_result({"ok": wrong == 0, "checks": found})

@@ -22,7 +22,7 @@ from etude.envs.scorers.answer_scorer import AnswerScorer, Judge
 from etude.envs.splits import check_tasks, need_training_tasks
 from etude.errors import ConfigError, DataError, EtudeError
 from etude.models import build_model, price_of, used_key_variable
-from etude.models.handoff import unanswered
+from etude.models.handoff import waiting
 from etude.programs.known import known_programs
 from etude.programs.program import Program
 from etude.prompts import Prompts
@@ -218,8 +218,8 @@ def _model(role: str, section: ModelSection, config: TrainConfig, found: DoctorR
     if model.answered_by_hand:
         folder = Path(model.endpoint).expanduser()
         check_writable(folder, "name another folder, or change its permissions")
-        if waiting := unanswered(folder):
-            text = f"{waiting} question{'s wait' if waiting > 1 else ' waits'} for an answer in {folder}"
+        if open_ones := len(waiting(folder)):
+            text = f"{open_ones} question{'s wait' if open_ones > 1 else ' waits'} for an answer in {folder}"
             found.note(role, text, f"{folder / 'README.md'} says how to answer")
         else:
             found.ok(role, f"no question waits in {folder}")

@@ -192,7 +192,7 @@ def find_verb(name: str) -> Verb:
         if verb.name == name:
             return verb
     what = "option" if name.startswith("-") else "verb"
-    known = ["--help", "--version"] if what == "option" else [verb.name for verb in VERBS]
+    known = ["--help", "--version"] if what == "option" else [*(verb.name for verb in VERBS), "help", "help settings"]
     raise UsageError(f"unknown {what} {name!r}", hint=did_you_mean(name, known))
 
 

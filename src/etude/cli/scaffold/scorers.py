@@ -24,7 +24,8 @@ _FORMULA = re.compile(r"\\(?:boxed|frac|dfrac|tfrac|sqrt|pi|text|left|cdot|infty
 
 def guess_scorer(golds: Sequence[JsonValue]) -> tuple[str, str]:
     """(name of a scorer, what speaks for it)."""
-    answers = [answer for gold in golds for answer in _alternatives(gold)]
+    objects = any(isinstance(gold, dict) for gold in golds)  # then a list is no choice of answers, but one like them
+    answers = golds if objects else [answer for gold in golds for answer in _alternatives(gold)]
     tests: tuple[tuple[str, Callable[[JsonValue], bool], str], ...] = (
         ("json", _is_object, "gold answers are objects"),
         ("numeric", is_number, "gold answers are numbers"),

@@ -101,15 +101,15 @@ def read_data(files: Mapping[str, Path], wishes: Wishes, *, delimiter: str = "",
         notes += _unused_split(rows)
     table = Table([row for found in rows.values() for row in found], wishes, folder)
     made = make_tasks(table)
-    changed = made.built or len(made.rows) < len(table.rows) or any(map(ne, made.rows, table.rows))
+    given = sum(len(source.rows) for source in sources.values())
+    changed = made.built or len(made.rows) < given or any(map(ne, made.rows, table.rows))
     rows = _divided(made.rows, rows)
     if made.scorer != "rubric":
         _check_answers(made)
     if "path" in rows and shares is None:
         shares = _usual_shares(len(made.rows))
     written = bool(changed) or by_column or not all(source.direct for source in sources.values())
-    data = Data(made, rows, names, folder, shares, written=written)
-    data = _fitted(data, may_change=not wishes.scorer and not made.built)
+    data = _fitted(Data(made, rows, names, folder, shares, written=written), not wishes.scorer and not made.built)
     if any(count > MOST[part] for part, count in data.tasks.items()):
         data = replace(data, limit=MOST)
     used = {*table.used, *(name for name in table.names if fold_name(name) in WHICH_SKILL)}

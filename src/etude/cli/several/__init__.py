@@ -39,11 +39,11 @@ def suite_of(folder: Path) -> Suite:
     name, file = folder.name, evals_of(folder)
     try:
         skill = load_skill(folder)
-        need_untrained(name, trained=has_provenance(folder))
         if is_hollow(skill.text):
             return Suite(name, problem="the skill is empty, or has headings only")
         if not file.is_file() or file.read_bytes().strip() in (b"", b"[]"):  # some are published empty
             return Suite(name, problem=f"it has no {EVALS}")
+        need_untrained(name, trained=has_provenance(folder))
         data = read_data({"path": file}, Wishes(), split="0,0,1")
     except InputError as error:
         return Suite(name, problem=error.message)

@@ -15,8 +15,9 @@ from etude.errors import EtudeError, SkillError, StopRun
 from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
 from etude.measure.audit.unseen import MOST, Tried, unseen
 from etude.measure.audit.versions import VERSIONS, sentences, versions_of
+from etude.measure.evaluate import kept
 from etude.measure.several import WRONG, Suite, side_by_side
-from etude.records import Evaluation, Record, Score, Skill, Split, Task, Trajectory, brief, digest, role_of
+from etude.records import Evaluation, Record, Score, Skill, Split, Task, Trajectory, brief, role_of
 from etude.records.tasks import Ended, counted_ends
 from etude.run_log import counted
 from etude.skill import Document
@@ -24,7 +25,7 @@ from etude.skill.blocks import is_hollow
 from etude.stages.evaluation import FRESH, evaluate
 from etude.stages.shared.contest import ERROR
 from etude.stages.shared.nearest import common_words
-from etude.stages.shared.rollout import Rollout
+from etude.stages.shared.rollout import Rollout, Whole
 from etude.stages.shared.word_list import words_of
 from etude.workbench import Given, Workbench, takes_given
 
@@ -161,9 +162,7 @@ async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpac
             answers=tuple(work.answers),
             scoring=bench.rollout.env.fingerprint(),
         )
-        name = f"audits/{bench.skill.hash}-{split}-{digest(bench.rollout.agent.fingerprint())[:8]}.json"
-        path = bench.folder.write_json(name, audit.model_dump(mode="json", exclude={"calls_sent"}))
-        return audit.model_copy(update={"file": str(path)})
+        return kept(bench, "audits", audit, [bench.skill], tasks, split)
 
 
 class Auditing:
@@ -248,7 +247,9 @@ class Auditing:
             voids[each.skill_hash] += len(each.voids)
         parts = [(self._versions[name], some) for name, some in asked.items()]
         made = await together(
-            evaluate(self._rollout, skill, some, self._split, trials=trials, of=(len(self.tasks), voids[skill.hash]))
+            evaluate(
+                self._rollout, skill, some, self._split, trials=trials, of=Whole(len(self.tasks), voids[skill.hash])
+            )
             for skill, some in parts
         )
         self.made += made

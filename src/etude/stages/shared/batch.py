@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from pydantic import JsonValue
-
+from etude.envs.splits import fold
 from etude.records import Attempt, Tally
 from etude.stages.shared.render import fence
 
@@ -38,7 +37,8 @@ def answered(attempt: Attempt) -> AnswerPair:
     if attempt.solved:
         gold = attempt.task.gold
         golds = gold if isinstance(gold, list) else [gold]
-        return AnswerPair(next((str(one) for one in golds if _folded(one) == _folded(answer)), None), answer)
+        right = (" ".join(str(one).split()) for one in golds if fold(str(one)) == fold(answer))
+        return AnswerPair(next(right, None), answer)
     told = attempt.score.feedback if attempt.score is not None else ""
     if (found := _FEEDBACK.search(told)) is not None:
         given = " ".join((found["given"] or "").split())
@@ -86,23 +86,31 @@ def _failed(attempts: Sequence[Attempt]) -> str:
 
 
 def _table(batch: Sequence[Attempt], earlier: Mapping[str, Attempt]) -> str:
-    pairs = [answered(attempt) for attempt in batch]
-    others = [answered(attempt) for name, attempt in earlier.items() if name not in {a.task.id for a in batch}]
-    known = [pair.expected for pair in (*pairs, *others) if pair.expected is not None]
+    others = [attempt for name, attempt in earlier.items() if name not in {a.task.id for a in batch}]
+    every = _in_one_spelling([*batch, *others])
+    pairs = every[: len(batch)]
+    known = [pair.expected for pair in every if pair.expected is not None]
     labels = set(known)
-    if labels and len(labels) <= _LABELS and 2 * len(labels) <= len(known) and all(map(_is_short, labels)):
+    if labels and len(labels) <= _LABELS and 2 * len(labels) <= len(known) and max(map(len, labels)) <= _LONGEST:
         rows = _rows((pair.expected, pair.given) for pair in pairs if pair.expected is not None)
         rows += [f"{label}: not among these" for label in sorted(labels - {pair.expected for pair in pairs})]
         return "Expected answer, its count, and what was given:\n\n" + fence("table", "\n".join(rows))
-    failures = [answered(attempt) for attempt in batch if not attempt.solved]
-    counts = Counter(pair.given for pair in failures)
-    several = [pair for pair in failures if counts[pair.given] > 1]
+    failed = [pair for pair, attempt in zip(pairs, batch, strict=True) if not attempt.solved]
+    counts = Counter(pair.given for pair in failed)
+    several = [pair for pair in failed if counts[pair.given] > 1]
     rows = _rows((pair.given, pair.expected or "(unknown)") for pair in several)[:_GIVEN]
-    return (
-        "Given by several failed attempts, and what was expected:\n\n" + fence("table", "\n".join(rows))
-        if rows
-        else ""
-    )
+    shown = fence("table", "\n".join(rows))
+    return f"Given by several failed attempts, and what was expected:\n\n{shown}" if rows else ""
+
+
+def _in_one_spelling(attempts: Sequence[Attempt]) -> list[AnswerPair]:
+    """What they gave. Answers that differ in case alone are one, unless that is why an attempt failed."""
+    pairs = [answered(attempt) for attempt in attempts]
+    texts = [*(pair.expected or "" for pair in pairs), *(pair.given for pair in pairs)]
+    first = {fold(text): text for text in reversed(texts)}
+    found = [AnswerPair(one and first[fold(one)], first[fold(other)]) for one, other in pairs]
+    apart = any(not attempt.solved and len({*pair}) == 1 for attempt, pair in zip(attempts, found, strict=True))
+    return pairs if apart else found
 
 
 def _rows(pairs: Iterable[tuple[str, str]]) -> list[str]:
@@ -121,13 +129,5 @@ def _counted(counts: Counter[str]) -> str:
     return f"{shown} and {more} others" if more > 0 else shown
 
 
-def _folded(value: JsonValue) -> str:
-    return " ".join(str(value).casefold().split())
-
-
-def _is_short(text: str) -> bool:
-    return len(text) <= _LONGEST
-
-
 def _short(text: str) -> str:
-    return text if _is_short(text) else f"{text[:_LONGEST]}..."
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

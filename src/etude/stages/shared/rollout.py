@@ -35,6 +35,13 @@ class PlannedAttempt(NamedTuple):
     trial: int = 0
 
 
+class Whole(NamedTuple):
+    """The attempts that others are a part of, and how many of them are void so far: limits are shares of these."""
+
+    attempts: int
+    voids: int = 0
+
+
 @dataclass(frozen=True)
 class Rollout:
     """Attempts tasks: an agent, an environment that scores, and what is known already."""
@@ -79,20 +86,20 @@ class Rollout:
                 await close()
 
     async def collect(
-        self, planned: Sequence[PlannedAttempt], split: Split, limit: VoidLimit, *, of: tuple[int, int] | None = None
+        self, planned: Sequence[PlannedAttempt], split: Split, limit: VoidLimit, *, of: Whole | None = None
     ) -> list[Attempt]:
         """Make attempts, in the order of `planned`, and stop the run above the limit of void ones.
 
         Args:
             limit: the setting that says which share may be void. With `max_void_eval`, which is for many attempts of
                 which only scores count, they come back without their messages.
-            of: the share of how many attempts, and how many of them are void so far; by default of these.
+            of: what these are a part of, unless they are all.
 
         Raises:
             VoidStop: more attempts are void than that.
         """
         found: dict[int, Attempt] = {}
-        total, voids = of or (len(planned), 0)
+        total, voids = of or Whole(len(planned))
         async with aclosing(self.stream(planned, split)) as attempts:
             async for index, attempt in attempts:
                 found[index] = _without_messages(attempt) if limit == "max_void_eval" else attempt
@@ -121,7 +128,7 @@ class Rollout:
         left = [index for index in range(len(planned)) if index not in found]
 
         async def work() -> tuple[Attempt, ...]:
-            made = await self.collect([planned[index] for index in left], split, "max_void", of=(len(planned), 0))
+            made = await self.collect([planned[index] for index in left], split, "max_void", of=Whole(len(planned)))
             found.update(zip(left, made, strict=True))
             return tuple(found[index] for index in range(len(planned)) if found[index].outcome == "void")
 

@@ -19,7 +19,7 @@ from etude.store.journal import SqliteJournal
 from etude.store.projections.cost import read_totals
 from etude.store.projections.log import Log
 from etude.store.spend import SpendTotals
-from etude.store.views import EVENTS, JOURNAL, RunView, StepView, read_events, read_run, text_of
+from etude.store.views import EVENTS, JOURNAL, RunView, StepView, last_event, read_events, read_run, text_of
 from etude.story import Milestone
 
 _LIMIT = re.compile(r"limits\.(calls|tokens|usd) = \S+ is reached")
@@ -297,11 +297,13 @@ def _told(view: RunView, program: str) -> dict[str, Any]:
     # What is sent after the end, as by `evaluate`, is not the run's.
     cost = summary.cost if summary is not None and state == "finished" else None
     calls, usd = (None, None) if spent is None else (spent.total_calls, spent.usd)
-    died = f"its process ended after {counted(done, 'step')} and did not say why" if state == "died" else ""
+    said = f"its process ended after {counted(done, 'step')} and did not say why" if state == "died" else ""
+    if state == "evaluations":
+        said = str(last_event(view.path, "stage_started", "run_finished").get("stopped", ""))
     begun = _begun(Path(view.path))
     return {
         "state": state,
-        "why": unreadable or died or ("" if view.running or stopped is None else stopped),
+        "why": unreadable or said or ("" if view.running or stopped is None else stopped),
         "steps": done,
         "planned_steps": planned(view),
         "simulated": begun.get("simulated") if summary is None else summary.simulated,

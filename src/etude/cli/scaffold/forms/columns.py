@@ -68,9 +68,8 @@ def _as_they_are(
     if labels:
         scorer, why = "exact", "the answer is one of the labels"
         whole = template or f"{{{asked[-1]}}}"
-        between = next(
-            sign for sign in (", ", "; ", " | ", "\n") if not any(sign.strip(" ") in each for each in labels)
-        )
+        signs = (", ", "; ", " | ", "\n")
+        between = next(sign for sign in signs if not any(sign.strip(" ") in each for each in labels))
         template = f"{whole}\n\nAnswer with one of: {_escaped(between.join(labels))}"
     place = {} if template else {"input": asked[-1]}
     order = ("id", "input", "gold", "type", "group", "images")
@@ -80,12 +79,12 @@ def _as_they_are(
     table.used.clear()
     table.used.update(name for column in shown for name in (column, column.partition(".")[0]))
     more = [*notes, *_mixed(table, gold), *_doubtful_pictures(table, pictures)]
-    rows = table.rows
+    # What only some rows have, as a context or a type, is empty in the others.
+    blank = [{name: "" for name in shown if table.value(row, name) is None} for row in table.rows]
+    rows = [Row(row.place, {**row.columns, **lacks}) for row, lacks in zip(table.rows, blank, strict=True)]
     if "id" not in fields and (names := [name for name in table.names if fold_name(name) in GUESSES["id"]]):
         # They would be read as ids, and are not different.
-        rows = [
-            Row(row.place, {name: row.columns[name] for name in row.columns if name not in names}) for row in rows
-        ]
+        rows = [Row(row.place, {key: row.columns[key] for key in row.columns if key not in names}) for row in rows]
         more.append(f"{names[0]!r} has a value more than once, so it is no id of tasks")
     return MadeTasks(rows, fields, scorer, why, template=template, notes=more, labels=labels, odd=odd)
 
