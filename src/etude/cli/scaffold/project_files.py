@@ -55,7 +55,7 @@ optimizer:   # the model that reads the attempts and proposes edits of the skill
 {optimizer}
 
 {judge}train:
-  epochs: 4   # passes over the training tasks
+  epochs: 12   # passes over the training tasks, at most: it ends where nothing more is found
 
 {gate}# limits:   # hard caps on the whole run; a run that reaches one can be resumed with a larger one
 #   usd: 5   # needs a price for every model
