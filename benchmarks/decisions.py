@@ -106,8 +106,7 @@ longest chain is the most calls of which each waited for the one before it."""
 NOTE_PARTIAL = """\
 Seeds {seeds}. Scores are shares of the fields that are right; with one rubric all tasks have the same."""
 NOTE_SAME = """\
-Seeds {seeds}. 24 training and 12 validation tasks, all of which need the same rules and pass with all of them only, \
-so that no edit alone fixes one."""
+Seeds {seeds}. 24 training and 12 validation tasks that need the same rules, and pass with all of them only."""
 
 
 @dataclass(frozen=True)

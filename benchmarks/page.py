@@ -33,8 +33,8 @@ All models here, but for one [small real model](#a-small-real-model), are progra
 computed, not sampled. They do not show how well a \
 prompt works on a real model, nor, mostly, with its noise. What wins here need not win on your tasks.
 
-Peers, slots, ablation, search policies and decisions with partial credit are of earlier searches, peers and slots \
-also of another simulated target.
+Peers, slots, ablation, search policies, targets and decisions with partial credit are of earlier searches, peers \
+and slots also of another simulated target.
 
 **With your own models.** `scripts/field-test --target openai:MODEL --optimizer openai:MODEL --calls 4000` trains on \
 three small sets, with the default and with `preset: paper`, and attempts the test tasks without a skill. \
@@ -76,6 +76,7 @@ LEFT_OUT = (
     "Settings of the default, many rules",
     "Settings of the default, few rules",
     "Settings of the default, harsh world",
+    "The default search, an earlier version",
     "The rule of one pass: an edit stays if a failed task passes with it once",
     "Growing numbers of tasks",
     "More slots",

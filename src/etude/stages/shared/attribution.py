@@ -18,9 +18,9 @@ _NEEDED = log(39)
 """The same for a single edit to be needed: with log 9, twice as many useless lines entered (seeds 20001 to 20008)."""
 _EACH = 12
 """Attempts without a part, at most: then it is what is likelier."""
-MOST = 160
-"""Attempts at a task after which it is given up; few take more than 60. With 40, three of six runs in which all tasks
-need three rules that are each followed with .8 found nothing."""
+MOST, _UNSURE = 160, 40
+"""Attempts at a task after which it is given up, and where it is not shown that edits help at all. With 40 for both,
+three of six runs in which all tasks need three rules that are each followed with .8 found nothing."""
 _AT_ONCE = 2
 """Attempts without a part before the odds are looked at: most parts are settled by one or two."""
 _SPREAD = PassSpread()
@@ -43,7 +43,7 @@ async def needed_sets(
     passed = await ask([edits] * len(tasks) + [()] * len(tasks), [*tasks, *tasks])
     both = zip(tasks, passed, passed[len(tasks) :], strict=False)
     searched = {
-        task: _TaskNeeds(edits, Outcomes(1).plus(bool(whole)), again(task))
+        task: _TaskNeeds(edits, Outcomes(1).plus(bool(whole)), again(task), MOST if sure else _UNSURE)
         for task, whole, none in both
         if none is False and (whole or (whole is False and sure))
     }
@@ -63,8 +63,8 @@ async def needed_sets(
 class _TaskNeeds:
     """The edits that one task needs, as far as is known."""
 
-    def __init__(self, edits: Sequence[int], seen: Outcomes, again: bool) -> None:
-        self.needed, self._seen, self._again = list(edits), seen, again
+    def __init__(self, edits: Sequence[int], seen: Outcomes, again: bool, most: int) -> None:
+        self.needed, self._seen, self._again, self._most = list(edits), seen, again, most
         self.parts: list[list[int]] = []
         """What may still go; the last one is left out next."""
         self._without, self._made = Outcomes(), 0
@@ -89,7 +89,7 @@ class _TaskNeeds:
             else:
                 self._halve(part)
             self._without = Outcomes()
-        if self.parts and self._made >= MOST:
+        if self.parts and self._made >= self._most:
             self.needed, self.parts = [], []
 
     def _halve(self, part: list[int]) -> None:
