@@ -85,7 +85,7 @@ SAME: Mapping[str, World] = {
     "four rules, .95": World(0.95, common=4, sizes=FEW),
     "four rules, .88": World(0.88, common=4, sizes=FEW),
     "six rules, .985": World(0.985, common=6, sizes=FEW),
-    "three rules, .88, half of the edits useless": World(0.88, common=3, sizes=FEW, optimizer="poor"),
+    "three rules, .88, useless edits": World(0.88, common=3, sizes=FEW, optimizer="poor"),
     "three rules, .88, edits that break others": World(0.88, common=3, sizes=FEW, optimizer="breaks"),
     "null, pass .2": World(null=0.2, sizes=FEW),
     "null, .4": World(null=0.4, sizes=FEW),
@@ -106,7 +106,7 @@ longest chain is the most calls of which each waited for the one before it."""
 NOTE_PARTIAL = """\
 Seeds {seeds}. Scores are shares of the fields that are right; with one rubric all tasks have the same."""
 NOTE_SAME = """\
-Seeds {seeds}. 24 training and 12 validation tasks that need the same rules, and pass with all of them only."""
+Seeds {seeds}. 24 training and 12 validation tasks that need the same rules, all at once."""
 
 
 @dataclass(frozen=True)
