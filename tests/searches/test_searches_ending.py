@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ import pytest
 from etude import ListEnvironment, Skill, StopRun, Task, Trainer
 from etude.cli.main import main
 from etude.cli.terminal.summary_text import summary_lines
-from etude.records import ChatRequest
+from etude.records import ChatRequest, TrainState
 from etude.records.summary import Summary
+from etude.searches.evidence import EvidenceSearch
 from etude.testing import ScriptedModel
 from rows import few
 
@@ -238,3 +240,14 @@ def test_the_skill_that_is_withheld_may_be_that_of_an_earlier_step(tmp_path) -> 
     summary = run(tmp_path, Trap(general=8, solved=6))
     assert summary.withheld == f"skills/{summary.earlier_step:04d}.md" == "skills/0001.md"
     assert handed_out(summary) == INITIAL
+
+
+@pytest.mark.parametrize("targets", [0, 2])
+@pytest.mark.parametrize(("entered", "idle", "ends"), [(False, 4, False), (False, 8, True), (True, 4, True)])
+def test_where_nothing_has_entered_the_search_goes_on_longer_also_of_several_targets(
+    targets: int, entered: bool, idle: int, ends: bool
+) -> None:
+    skill = Skill(text="a line\n")
+    state = TrainState(current=skill, best=skill, epoch=4, idle=idle, skills={1: skill} if entered else {})
+    search = SimpleNamespace(_config=SimpleNamespace(targets=["target"] * targets))
+    assert EvidenceSearch.gives_up(search, state, idle=2) is ends

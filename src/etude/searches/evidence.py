@@ -116,11 +116,10 @@ class EvidenceSearch(Search):
         yield state
 
     def gives_up(self, state: TrainState, idle: int) -> bool:
-        # Of several targets, some fail tasks in each epoch for want of a rule by which another would do worse: a
-        # second epoch like this costs more than it finds.
-        targets, least = len(self._config.targets), _IDLE if state.skills else _AT_FIRST
-        few = 0 < state.idle < least
-        return idle >= 1 and state.epoch >= targets if targets > 1 else idle >= 2 and not few
+        # One of several targets may want a rule by which another loses: a second epoch like this finds little more.
+        if len(self._config.targets) > 1 and state.skills:
+            return idle >= 1 and state.epoch >= len(self._config.targets)
+        return idle >= 2 and not 0 < state.idle < (_IDLE if state.skills else _AT_FIRST)
 
     async def finish(self, state: TrainState) -> TrainState:
         return await validated(self._bench, self.log, await audited(self._bench, self.log, state))
