@@ -75,6 +75,14 @@ def start(verb: str, here: Path) -> subprocess.Popen[str]:
     return process
 
 
+def last_words(process: subprocess.Popen[str], deadline: float = DEADLINE) -> str:
+    """What a process writes to stderr until it ends."""
+    try:
+        return process.communicate(timeout=deadline)[1]
+    finally:
+        process.kill()
+
+
 SIGNALS = [
     *(("train", signal.SIGINT, place) for place in PLACES),
     ("train", signal.SIGTERM, "foreign"),
@@ -98,10 +106,7 @@ def test_one_signal_ends_it(verb: str, number: signal.Signals, place: str, here:
     write(place, here)
     with start(verb, here) as process:
         process.send_signal(number)
-        try:
-            _, said = process.communicate(timeout=DEADLINE)
-        finally:
-            process.kill()
+        said = last_words(process)
     assert process.returncode == 130
     assert "error: " in said
     assert "Traceback" not in said
@@ -133,10 +138,7 @@ def test_what_does_not_let_the_run_go_on_is_named_and_ended(number: signal.Signa
         if number == signal.SIGINT:
             assert f"waiting for {named}; press Ctrl-C again to stop it there" in process.stderr.readline()
             process.send_signal(number)
-        try:
-            _, said = process.communicate(timeout=DEADLINE)
-        finally:
-            process.kill()
+        said = last_words(process)
     assert process.returncode == 130
     assert f"error: stopped at once, in {named}, which did not let the run go on" in said
     assert "Traceback" not in said

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from test_cli_before_a_run import start, write
+from test_cli_before_a_run import last_words, start, write
 
 from etude.cli.terminal.unheard import ended_if_unheard
 from forked import as_copy
@@ -119,9 +119,6 @@ def test_a_verb_whose_tasks_hold_the_interpreter_is_ended(verb: str, number: sig
     trust()
     with start(verb, here) as process:
         process.send_signal(number)
-        try:
-            _, said = process.communicate(timeout=DEADLINE)
-        finally:
-            process.kill()
+        said = last_words(process, DEADLINE)
     assert process.returncode == -signal.SIGKILL
     assert f'File "{here / "own.py"}", line 7 in hang' in said
