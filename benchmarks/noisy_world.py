@@ -60,8 +60,8 @@ _BASE = 0.97
 """How often a form is filled in at all."""
 _BROKEN = 0.15
 """What is left of the pass probability of a task that a general remark breaks."""
-_UNTAUGHT, _AGAINST, _TORN, _HEDGED = 0.04, 0.02, 0.5, 0.55
-"""How often a field is right of which the skill says nothing, the wrong thing, both, or perhaps the right one."""
+_AGAINST, _TORN, _HEDGED = 0.02, 0.5, 0.55
+"""How often a field is right of which the skill says the wrong thing, both, or perhaps the right one."""
 SIGNED = " (signed)"
 """What an answer ends with that has what a task asks besides its fields."""
 _ALIKE = 0.4
@@ -73,6 +73,8 @@ class World:
     """A world, and who works in it."""
 
     compliance: float = 0.985
+    untaught: float = 0.04
+    """How often a field is right of which the skill says nothing."""
     flaky: float = 0.0
     """Share of tasks whose pass probability no skill changes."""
     null: float | None = None
@@ -96,6 +98,8 @@ class World:
     """Share of the fields, drawn by how they were written, of which the grader says the opposite."""
     common: int = 0
     """All tasks have the same fields, so many; 0 for one to four of all."""
+    lengths: tuple[float, ...] = (0.3, 0.35, 0.2, 0.15)
+    """Share of the tasks with one field, with two, three and four."""
     unmet: float | None = None
     """Each task asks one thing more, which is met this often, whatever the skill says."""
     lucky: float = 0.0
@@ -157,7 +161,7 @@ def make_forms(world: World, split: str, count: int) -> list[Task]:
     weights = [1 / (rank + 6) for rank in range(len(order))]
     tasks: list[Task] = []
     for number in range(count):
-        size = rng.choices((1, 2, 3, 4), (0.3, 0.35, 0.2, 0.15))[0]
+        size = rng.choices((1, 2, 3, 4), world.lengths)[0]
         names = order[: world.common]
         while len(names) < size:
             name = rng.choices(order, weights)[0]
@@ -272,7 +276,7 @@ class Truth:
             return _TORN * self.world.compliance if name in skill.right else _AGAINST
         if name in skill.right:
             return self.world.compliance
-        return _HEDGED * self.world.compliance if name in skill.hedged else _UNTAUGHT
+        return _HEDGED * self.world.compliance if name in skill.hedged else self.world.untaught
 
     def luck(self, task: str) -> float | None:
         """The pass probability of a task that nothing changes; None for the others."""

@@ -252,8 +252,9 @@ class TrainState(Record):
     """By training task."""
     skills: dict[int, Skill] = Field(default_factory=dict[int, Skill])
     """By the step that made it, each skill of the search but the initial one."""
-    refuted: int = 0
-    """Edits that attempts of their own spoke against."""
+    helpful: tuple[float, ...] = ()
+    """How likely each of several shares of the optimizer's edits help, as `etude.stages.shared.helpful` counts it;
+    empty before any was tested."""
     idle: int = 0
     """Steps in a row in which tasks failed and no edit was shown to help."""
     repeated: tuple[tuple[int, int], ...] = ()

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
-from math import log
 from typing import ClassVar
 
 from pydantic import Field
@@ -41,8 +40,6 @@ _IDLE, _AT_FIRST = 4, 8
 """Steps in a row that change nothing before the search ends, unless none failed, and before anything has entered. On
 few tasks an epoch is one step: after two, a third of the runs on four tasks had found half of the rules; after four,
 half of the runs on tasks that need three rules at once nothing, by an optimizer half of whose edits do nothing."""
-_TRUSTED_FROM = 3
-"""Edits that entered from which on an optimizer is trusted: by chance, three in a run are rare."""
 _SAMPLE, _FAILING, _WATCHED, _ACCUSERS = 40, 24, 12, 8
 """For the most that a run does: tasks of an audit, tasks that keep failing, those that are attempted with a new skill
 or once more when it is doubted, and those that accuse an edit."""
@@ -258,7 +255,7 @@ class EvidenceSearch(Search):
             failures,
             state.history,
             measure,
-            doubt=_doubt(state),
+            helpful=state.helpful,
             copied={n: self._copies.copied(e, state.current.text) for n, e in enumerate(edits)},
             repeats=partial(another_trial_tells, self._config),
         )
@@ -279,8 +276,7 @@ class EvidenceSearch(Search):
         needed = {one.edit.id: one.needed for one in proved.proof.edits if one.kept}
         state = after_verdict(state, candidate, verdict, needed).voided(proved.tried)
         known = {attempt.task.id: attempt for attempt in proved.attempts if attempt.score is not None}
-        update = {"earlier": state.earlier | known, "refuted": state.refuted + proved.refuted}
-        state = state.model_copy(update=update)
+        state = state.model_copy(update={"earlier": state.earlier | known, "helpful": proved.helpful})
         if proved.proof.accepted:
             state = moved_on(state, candidate.skill)
             state = noted(state, sorted(proved.attempts, key=lambda attempt: attempt.trial), measure, state.step)
@@ -300,13 +296,6 @@ class EvidenceSearch(Search):
 
     def _trial(self, state: TrainState) -> int:
         return _FRESH * (state.epoch - 1) if self._config.train.fresh_attempts else 0
-
-
-def _doubt(state: TrainState) -> float:
-    """How much more than its bar an addition has to reach, as log odds: where an optimizer's edits keep turning out
-    to do nothing, one that passes is likely to be luck. Three that entered show that it knows something."""
-    entered = sum(entry.accepted is True and entry.edit.reason != BREAKS for entry in state.ledger)
-    return 0.0 if entered >= _TRUSTED_FROM else log((1 + state.refuted) / (1 + min(entered, state.refuted)))
 
 
 def _idle(state: TrainState) -> TrainState:

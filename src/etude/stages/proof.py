@@ -19,6 +19,7 @@ from etude.records import Attempt, EditEvidence, Proof, Skill, Standing, Tested
 from etude.stages.shared.attribution import needed_sets
 from etude.stages.shared.baseline import Baseline
 from etude.stages.shared.contest import ADDITION, TRUST, Bar, PairedOutcomes, account
+from etude.stages.shared.helpful import a_step_later, learnt, odds
 from etude.stages.shared.noise import Outcomes
 from etude.stages.shared.proof_data import ProofInput, ProofOutcome
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
@@ -47,7 +48,7 @@ async def prove(rollout: Rollout, given: ProofInput, step: int) -> ProofOutcome:
     fixed = {one.task.id: one for one in proving.attempts if one.solved and one.task.id in proving.explained}
     with_these = [one for one in proving.attempts if kept and one.skill_hash == skill and one.task.id not in fixed]
     with_these += fixed.values()
-    return ProofOutcome(proof, kept, with_these, proving.attempts, tuple(proving.tested()), len(proving.refuted))
+    return ProofOutcome(proof, kept, with_these, proving.attempts, tuple(proving.tested()), proving.helpful())
 
 
 class _Try(NamedTuple):
@@ -69,7 +70,6 @@ class _Proving:
     attempts: list[Attempt] = field(default_factory=list[Attempt])
     alone: set[int] = field(default_factory=set[int])
     """Those of them whose own account was won at the bar of additions."""
-    refuted: set[int] = field(default_factory=set[int])
     found: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
     """By the number of an edit, the tasks that were found to need it, whatever it cites."""
     notes: dict[int, str] = field(default_factory=dict[int, str])
@@ -92,6 +92,7 @@ class _Proving:
         passed = await self._pass([(order, task) for task in self.tasks])
         self.flipped = [task for task, better in zip(self.tasks, passed, strict=True) if better]
         await self._accounts([number for number in order if self._cited(number)])
+        await self._try_promising(order)
         await self._attribute(order)
         return self._proof()
 
@@ -105,6 +106,15 @@ class _Proving:
                 if self._settled(number):
                     left.remove(number)
             left = [number for number in left if self._open(number)]
+        for number in [one for one in self.made if one not in self.kept and self._open(one)]:
+            self._settled(number)  # as others show, more edits help than it seemed
+
+    async def _try_promising(self, order: Sequence[int]) -> None:
+        """Try edits together whose accounts are used up and speak for them: where tasks pass now and then without
+        them, each alone would take many attempts more."""
+        left = [number for number in order if self.made[number] and number not in self.kept and self._open(number)]
+        group = [number for number in left if self._account(number) > 0]
+        await self._confirm_set(group, [task for task in self.tasks if any(task in self._open(one) for one in group)])
 
     async def _attribute(self, order: Sequence[int]) -> None:
         """Try the sets of edits by which tasks pass that no edit explains which cites them. A few tasks are asked
@@ -142,7 +152,6 @@ class _Proving:
         (number,) = group
         # What it did on tasks that it cites wrongly says nothing about these.
         self.found[number], self.with_it[number], self.made[number] = tasks, {}, 0
-        self.refuted.discard(number)
         await self._accounts(group)
 
     def _cited(self, number: int) -> list[str]:
@@ -211,10 +220,7 @@ class _Proving:
             if score >= ADDITION.won and anew and not alone:
                 self.alone.add(number)
             return True
-        hopeless = self._hopeless(number)
-        if score <= bar.lost or (hopeless and score < 0):
-            self.refuted.add(number)
-        return score <= bar.lost or hopeless
+        return score <= bar.lost or self._hopeless(number)
 
     def _hopeless(self, number: int) -> bool:
         """Whether the account of an edit would not be won if all that is left to try passed with it and failed
@@ -230,19 +236,32 @@ class _Proving:
             with_it, alone = best.get(task, PairedOutcomes(Outcomes(), self.baseline.without[task]))
             more = most if self._again(task) else 1
             best[task] = PairedOutcomes(with_it.plus(True, more), alone.plus(False, more))
-        return self.given.doubt > 0 and account(best.values(), self.given.measure.noise) < bar.won
+        return self._odds([number]) < 0 and account(best.values(), self.given.measure.noise) < bar.won
 
     def _bar(self, number: int) -> Bar:
         edit = self.given.edits[number]
         old, new = edit.target.strip().rstrip("."), edit.content.strip()
         # What keeps the old text and says more is an addition, whatever it is called.
         adds = edit.op in ("append", "insert_after") or old in new or new.count("\n") > old.count("\n")
-        return self._addition(self._cited(number)) if adds else TRUST
+        return self._addition(self._cited(number), self._odds([number])) if adds else TRUST
 
-    def _addition(self, tasks: Sequence[str]) -> Bar:
+    def _addition(self, tasks: Sequence[str], odds: float) -> Bar:
         """What an addition has to reach with these tasks, of all tasks where there are none."""
         bar = ADDITION if self.tells.intersection(tasks or self.tasks) else TRUST
-        return bar._replace(won=bar.won + self.given.doubt)
+        return bar._replace(won=max(bar.won - odds, TRUST.won))
+
+    def _odds(self, group: Sequence[int]) -> float:
+        """Log odds that edits help, as others do: of several it is enough that one does, up to even odds."""
+        weights = self._learnt(group if len(group) == 1 else ())
+        return max(odds(weights), min(0.0, odds(weights, len(group))))
+
+    def _learnt(self, apart: Sequence[int] = ()) -> tuple[float, ...]:
+        """How many edits help, as accounts show, but for those of these numbers."""
+        return learnt(self.given.helpful, [self._account(number) for number in self.made if number not in apart])
+
+    def helpful(self) -> tuple[float, ...]:
+        """What the next step knows of that."""
+        return a_step_later(self._learnt()) if self.made else self.given.helpful
 
     def _account(self, number: int) -> float:
         return account(self.baseline.outcomes(number).values(), self.given.measure.noise)
@@ -264,18 +283,23 @@ class _Proving:
         turns = list(islice(cycle(tasks), SET_TRIES if all(map(self._again, tasks)) else len(tasks)))
         for start in range(0, len(turns), _AT_ONCE):
             turn = turns[start : start + _AT_ONCE]
-            for task, passed in zip(turn, await self._with([group] * len(turn), turn), strict=True):
+            # What failed without them chose the tasks: each is attempted anew without them, too.
+            alone = [task for task in turn if start < len(tasks) and self._again(task)]
+            groups = [*([group] * len(turn)), *([()] * len(alone))]
+            for task, passed in zip(turn, await self._with(groups, [*turn, *alone]), strict=False):
                 if passed is not None:
                     seen[task] = seen.get(task, Outcomes()).plus(passed)
             both = [PairedOutcomes(own, self.baseline.without[task]) for task, own in seen.items()]
             found = account(both, self.given.measure.noise)
-            if found >= self._addition(tasks).won:
+            bar = self._addition(tasks, self._odds(group))
+            if found >= bar.won:
                 for number in group:
                     self.with_it[number] = dict(seen)
                 self.baseline.keep(group)
-                note = f"as one of {len(group)} edits that fix {', '.join(seen)} together"
-                self.notes |= dict.fromkeys(group, note)
-            if found >= self._addition(tasks).won or found <= -ADDITION.won:
+                if len(group) > 1:
+                    note = f"as one of {len(group)} edits that fix {', '.join(seen)} together"
+                    self.notes |= dict.fromkeys(group, note)
+            if found >= bar.won or found <= -ADDITION.won:
                 return
 
     async def _with(self, groups: Sequence[Sequence[int]], tasks: Sequence[str]) -> list[bool | None]:

@@ -97,12 +97,10 @@ class PairedOutcomes(NamedTuple):
 
 
 def account(tasks: Iterable[PairedOutcomes], noise: PassSpread) -> float:
-    """Log likelihood ratio of tasks: with the change they do what a task does that passed once, against what the same
-    task does without it. 0 where nothing was attempted."""
+    """Log likelihood ratio of tasks: with the change they pass more often than without it, against as often. 0 where
+    nothing was attempted."""
     return fsum(
-        log(1 - _CONCERNED + _CONCERNED * noise.likelihood(one.with_it, Outcomes(passed=1)) / expected)
-        for one in tasks
-        if sum(one.with_it) and (expected := noise.likelihood(one.with_it, one.without)) > 0
+        log(1 - _CONCERNED + _CONCERNED * noise.raised(one.with_it, one.without)) for one in tasks if sum(one.with_it)
     )
 
 

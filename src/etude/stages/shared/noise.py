@@ -18,6 +18,7 @@ by more than .02, as no task is attempted often enough to tell."""
 _PRIOR = (1.25, 0.5, 0.5, 0.5, 0.5, 0.5, 1.25)
 """Tasks that are taken as seen before any is: five, most of them at the ends, so that one attempt in five turns out
 otherwise when it is repeated. Agents of public benchmarks have 4 to 41% (terminal-bench, tau-bench)."""
+_BEFORE = tuple(weight / fsum(_PRIOR) for weight in _PRIOR)
 _ROUNDS = 12
 """Rounds of the estimation; more change the third digit."""
 
@@ -40,7 +41,7 @@ class Outcomes(NamedTuple):
 class PassSpread(Record):
     """How pass probabilities are spread over the tasks of a run."""
 
-    weights: tuple[float, ...] = tuple(weight / fsum(_PRIOR) for weight in _PRIOR)
+    weights: tuple[float, ...] = _BEFORE
     """Share of the tasks at each of the pass probabilities; in all 1."""
 
     @classmethod
@@ -68,6 +69,23 @@ class PassSpread(Record):
     def likelihood(self, outcome: Outcomes, known: Outcomes) -> float:
         """Probability of these outcomes, in their order, at a task of which this is known, when nothing changes."""
         return fsum(share * _chance_of(p, outcome) for share, p in zip(self._given(known), _CHANCES, strict=True))
+
+    def raised(self, more: Outcomes, less: Outcomes) -> float:
+        """How much likelier outcomes at one task are if the first ones passed with a higher probability than the
+        second, than if both had one. It may be any that a task of this run has, or one before any run, in proportion
+        to how often it passes: solved tasks may be rare so far."""
+        higher = same = 0.0
+        for at, (weight, p) in enumerate(zip(self.weights, _CHANCES, strict=True)):
+            known = weight * _chance_of(p, less)
+            same += known * _chance_of(p, more)
+            above = slice(at + 1 if at + 1 < len(_CHANCES) else at, None)
+            shares = [
+                (own + prior) * q
+                for own, prior, q in zip(self.weights[above], _BEFORE[above], _CHANCES[above], strict=True)
+            ]
+            passes = fsum(share * _chance_of(q, more) for share, q in zip(shares, _CHANCES[above], strict=True))
+            higher += known * passes / fsum(shares)
+        return higher / same
 
     def two_kinds(self, intact: Outcomes, broken: Outcomes, left: float) -> float:
         """Probability of outcomes at one task, in their order: of the second ones each passes with only `left` of its

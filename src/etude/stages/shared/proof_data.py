@@ -24,8 +24,8 @@ class ProofInput(NamedTuple):
     """By the number of an edit, ids of tasks whose gold answer it holds: that it fixes them says nothing for it."""
     repeats: Callable[[Task], bool] = lambda task: True
     """Whether a further trial of a task tells anything new."""
-    doubt: float = 0.0
-    """What an addition has to reach above its bar."""
+    helpful: tuple[float, ...] = ()
+    """What is known of the share of edits that help: weights of `etude.stages.shared.helpful`."""
 
     def variant(self, numbers: Iterable[int]) -> Skill:
         """The skill with the edits of these numbers."""
@@ -44,5 +44,5 @@ class ProofOutcome(NamedTuple):
     """All that was attempted."""
     tasks: tuple[Tested, ...]
     """What each task scored before and with these edits, as far as it was attempted with these."""
-    refuted: int
-    """Edits that attempts of their own spoke against."""
+    helpful: tuple[float, ...]
+    """The same after this proof."""

@@ -1,0 +1,29 @@
+"""How many of an optimizer's edits help, as their accounts show."""
+
+from math import log
+
+import pytest
+
+from etude.stages.shared.helpful import a_step_later, learnt, odds
+
+
+def test_before_any_account_an_edit_helps_a_little_less_often_than_not() -> None:
+    assert -1 < odds(learnt((), [])) < 0
+
+
+def test_accounts_that_speak_for_edits_raise_the_odds_of_others_and_those_that_do_not_lower_them() -> None:
+    good, bad = learnt((), [4.0] * 10), learnt((), [-log(2)] * 10)
+    assert odds(bad) < -1.5 < 0 < 1.5 < odds(good)
+    assert odds(learnt((), [0.0] * 10)) == pytest.approx(odds(learnt((), [])))  # what tells nothing
+
+
+def test_that_one_of_several_helps_is_likelier_than_that_one_does() -> None:
+    some = learnt((), [-log(2)] * 4)
+    assert odds(some) < odds(some, 2) < odds(some, 6)
+
+
+def test_what_was_learnt_fades_and_nothing_is_ruled_out() -> None:
+    bad = learnt((), [-log(2)] * 200)
+    assert odds(bad) < odds(a_step_later(bad)) < odds(learnt((), []))
+    assert odds(learnt(bad, [8.0] * 40)) > 0
+    assert sum(a_step_later(bad)) == pytest.approx(1)
