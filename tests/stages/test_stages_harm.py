@@ -11,7 +11,7 @@ from stages_doubles import append
 from etude.errors import VoidStop
 from etude.records import Edit, LedgerEntry
 from etude.skill import apply_edits
-from etude.stages.harm import failed_once, judged, suspected, suspicion
+from etude.stages.harm import judged, suspected, suspicion
 from etude.stages.shared.contest import REMOVAL
 from etude.stages.shared.jury import Suspect
 from etude.stages.shared.noise import Outcomes, PassSpread
@@ -109,26 +109,6 @@ def test_lines_that_are_gone_already_or_were_there_from_the_start_are_not_accuse
     whole = LedgerEntry(step=3, edit=Edit(op="rewrite", content=START), fate="applied", accepted=True)
     world.state = world.state.model_copy(update={"ledger": (gone, refused, held, whole)})
     assert suspected(world.jury(named("b", 9, BROKEN))) is None
-
-
-# --- failed_once --------------------
-
-
-def test_tasks_that_failed_once_since_an_edit_which_may_be_doubted_are_named() -> None:
-    world = World("Bad.", "Two.", passes=never)
-    told = {**named("b", 3, "1+ 20-"), "twice": BROKEN, "mended": "1+ 20- 20+", "before": "1-", "new": "20-"}
-    assert [task.id for task in failed_once(world.jury(told))] == ["b1", "b2", "b3"]
-    assert suspected(world.jury(told)) is None
-    assert failed_once(world.jury(told, repeats=False)) == []
-    assert failed_once(world.jury(told, noise=NOISY)) == []
-    assert failed_once(world.jury(told, others=40)) == []
-    assert len(failed_once(world.jury(named("b", 20, "1+ 20-")))) == 8
-
-
-def test_an_edit_that_was_suspected_before_has_no_task_attempted_again() -> None:
-    world, told = World("Bad.", passes=never), named("b", 3, "1+ 20-")
-    already = frozenset(one.edit.id for one in world.jury(told).removals)
-    assert failed_once(world.jury(told, suspected=already)) == []
 
 
 # --- judged --------------------

@@ -40,9 +40,9 @@ _IDLE, _AT_FIRST = 4, 8
 """Steps in a row that change nothing before the search ends, unless none failed, and before anything has entered. On
 few tasks an epoch is one step: after two, a third of the runs on four tasks had found half of the rules; after four,
 half of the runs on tasks that need three rules at once nothing, by an optimizer half of whose edits do nothing."""
-_SAMPLE, _FAILING, _WATCHED, _ACCUSERS = 40, 24, 12, 8
-"""For the most that a run does: tasks of an audit, tasks that keep failing, those that are attempted with a new skill
-or once more when it is doubted, and those that accuse an edit."""
+_SAMPLE, _FAILING, _WATCHED, _ACCUSERS = 40, 24, 4, 8
+"""For the most that a run does: tasks of an audit, those that keep failing, that are attempted with a new skill, and
+that accuse an edit."""
 _FRESH = 1_000
 """With `train.fresh_attempts`, the trials of an epoch begin with so many for each epoch before."""
 

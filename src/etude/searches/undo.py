@@ -8,7 +8,7 @@ from etude.records import Attempt, Candidate, Edit, GateResult, Task, TrainState
 from etude.run_log import RunLog, counted
 from etude.skill import apply_edits
 from etude.stages.evaluation import shuffled
-from etude.stages.harm import failed_once, judged, suspected
+from etude.stages.harm import judged, suspected
 from etude.stages.shared.history import measured, noted, seen_as_well
 from etude.stages.shared.jury import Jury
 from etude.stages.shared.nearest import nearest_first
@@ -49,8 +49,6 @@ async def without_harm(bench: Workbench, log: RunLog, state: TrainState) -> Trai
     Raises:
         VoidStop: too many attempts errored.
     """
-    again = failed_once(_jury(bench, state))
-    state = await _attempted(bench, state, again)
     jury = _jury(bench, state)
     suspect = suspected(jury)
     if suspect is None:

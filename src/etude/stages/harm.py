@@ -29,8 +29,6 @@ _IN_A_ROW = 4
 _SUSPECTED = log(9)
 """Log odds from which an edit has to show itself. With .15 and one pass before, at compliance .88, all of six runs
 with a line that breaks a sixth of the tasks came above it, and three of six others."""
-_DOUBTED = log(3)
-"""From which the tasks are attempted again that have failed once since: half of the way."""
 _LEAST, _MOST = 3, 8
 """Tasks that accuse an edit: fewer are mostly noise, and more are not needed where most of them are right."""
 _AT_ONCE = 4
@@ -55,13 +53,6 @@ def suspected(jury: Jury) -> Suspect | None:
     return None
 
 
-def failed_once(jury: Jury) -> list[Task]:
-    """Tasks that failed once since an edit entered which may be doubted, and that passed before."""
-    doubted = _by_suspicion(jury, _DOUBTED)[:1]
-    found = [jury.tasks[name] for one in doubted for name, since in _lost(jury, one.entered).items() if since == 1]
-    return [task for task in found if jury.repeats(task)][:_MOST]
-
-
 def _lost(jury: Jury, entered: int) -> dict[str, int]:
     """Tasks that passed before this step and have only failed since, and how often."""
     found: dict[str, int] = {}
@@ -72,7 +63,7 @@ def _lost(jury: Jury, entered: int) -> dict[str, int]:
     return found
 
 
-def _by_suspicion(jury: Jury, bar: float = _SUSPECTED) -> list[Removal]:
+def _by_suspicion(jury: Jury) -> list[Removal]:
     """Those suspected that were not before, the worst first: by one of several targets, as others may gain by it."""
     noise, of_target = jury.measure.noise, defaultdict[str, dict[str, TaskHistory]](dict)
     for name, known in jury.history.items():
@@ -80,7 +71,7 @@ def _by_suspicion(jury: Jury, bar: float = _SUSPECTED) -> list[Removal]:
     removals = [one for one in jury.removals if one.edit.id not in jury.state.suspected]
     steps = {one.entered for one in removals}
     scores = {step: max((suspicion(step, some, noise) for some in of_target.values()), default=0.0) for step in steps}
-    found = [one for one in removals if scores[one.entered] >= bar]
+    found = [one for one in removals if scores[one.entered] >= _SUSPECTED]
     return sorted(found, key=lambda one: (-scores[one.entered], -one.entered))
 
 

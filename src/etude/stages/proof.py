@@ -3,9 +3,9 @@
 All edits are tried together first, once on each failure: what fails then is not fixed by any. Then they are added
 one by one, the best cited first, next to those that stay already. Each has an account of what its tasks do with it
 and without it, in this noise. Rounds wait for each other, so all that can be asked at once is in one: edits that cite
-different tasks, and what these do with an edit and without it. Tasks that pass with all of them and are explained by
-none that cites them are asked which they need (`attribution`): optimizers cite wrongly, or not at all, and some tasks
-need several edits.
+different tasks, and what these do with an edit and without it. Edits whose attempts are used up and that look right
+are tried together. Tasks that pass with all of them and are explained by none that cites them are asked which they
+need (`attribution`): optimizers cite wrongly, or not at all, and some tasks need several edits.
 """
 
 from collections import Counter

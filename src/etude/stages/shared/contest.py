@@ -66,7 +66,8 @@ class Bar(NamedTuple):
 
 
 ADDITION = Bar(log(1 / ERROR - 1), -log(2), 10)
-"""A new line costs tokens at every attempt from now on: it has to be shown to help, with odds of 19 to 1."""
+"""A new line costs tokens at every attempt from now on: it has to be shown to help, with odds of 19 to 1. They count
+how many of the optimizer's edits help (`helpful`)."""
 TRUST = Bar(log(2), -log(2), 10)
 """For what is trusted on less: replaced and deleted lines, which cost nothing, and all where another trial tells
 nothing new, as at temperature 0: evidence comes from more tasks then, and most edits cite few. One task that passes
