@@ -97,8 +97,10 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "The default search": DECISION_COLUMNS,
     "The default search, partial credit": DECISION_COLUMNS,
     "The default search, all tasks alike": DECISION_COLUMNS,
+    "The default search, moderate gains": DECISION_COLUMNS,
     "The published loop": DECISION_COLUMNS,
     "The published loop, all tasks alike": DECISION_COLUMNS,
+    "The published loop, moderate gains": DECISION_COLUMNS,
     "Edits that change nothing": ("agent", "tasks x attempts", "passed", "enter"),
     "Edits that take their tasks from 0.1 to 0.8": ("agent", "enter", "attempts"),
     "Reported and true scores with SmolLM2-135M": (

@@ -26,4 +26,7 @@ def test_what_was_learnt_fades_and_nothing_is_ruled_out() -> None:
     bad = learnt((), [-log(2)] * 200)
     assert odds(bad) < odds(a_step_later(bad)) < odds(learnt((), []))
     assert odds(learnt(bad, [8.0] * 40)) > 0
+    good = learnt((), [4.0] * 5)
+    assert odds(learnt((), [])) < odds(a_step_later(good)) < odds(good)
+    assert odds(good) - odds(a_step_later(good)) > 0.4  # trust fades faster than doubt
     assert sum(a_step_later(bad)) == pytest.approx(1)
