@@ -14,6 +14,7 @@ def test_before_any_account_an_edit_helps_a_little_less_often_than_not() -> None
 def test_accounts_that_speak_for_edits_raise_the_odds_of_others_and_those_that_do_not_lower_them() -> None:
     good, bad = learnt((), [4.0] * 10), learnt((), [-log(2)] * 10)
     assert odds(bad) < -1.5 < 0 < 1.5 < odds(good)
+    assert odds(learnt((), [5000.0])) > odds(learnt((), []))  # of very many tasks
     assert odds(learnt((), [0.0] * 10)) == pytest.approx(odds(learnt((), [])))  # what tells nothing
 
 

@@ -15,6 +15,8 @@ _DOUBT, _TRUST = 0.8, 0.4
 """What an account counts a step later, where edits seem to help less often than before any, and more often: the
 better a skill, the more failures are noise, for which no edit helps. With .5 for both, one whose edits do nothing was
 believed too often (null worlds); with .8, harmful lines entered in three of 20 runs where tasks are flaky."""
+_MOST = 100.0
+"""What an account counts at most: one of very many tasks would be more than a number can be."""
 
 
 def odds(weights: Sequence[float], several: int = 1) -> float:
@@ -26,7 +28,7 @@ def odds(weights: Sequence[float], several: int = 1) -> float:
 def learnt(weights: Sequence[float], accounts: Iterable[float]) -> tuple[float, ...]:
     """The weights of the shares, in all 1, after the accounts of further edits: log likelihood ratios of what they do
     if they help, and if they do nothing."""
-    ratios = [exp(one) for one in accounts]
+    ratios = [exp(min(one, _MOST)) for one in accounts]
     likely = [fsum(log(1 - share + share * ratio) for ratio in ratios) for share in _SHARES]
     before = weights or [1.0] * len(_SHARES)
     return _normal(weight * exp(one - max(likely)) for weight, one in zip(before, likely, strict=True))
