@@ -117,7 +117,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "Two targets with contradicting needs": ("world", "seed", "calls of two runs", "of one run", "ratio"),
 }
 """The columns that the page shows of a table, where it does not show all; of two with one name the first."""
-MOST_NOTE = 55
+MOST_NOTE = 42
 """Words of a note; whole sentences beyond them are in the file only."""
 WITH_QUARTILES = "true test score of the final skill"
 
