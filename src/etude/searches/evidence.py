@@ -79,10 +79,10 @@ class EvidenceSearch(Search):
         """All tasks fail in each epoch and are repeated, and each edit has all its attempts."""
         tasks, val, epochs = known.tasks["train"], known.tasks["val"], known.config.train.epochs
         visits, steps = epochs * tasks, epochs * (tasks // options.failures + 1)
-        # For each edit its contest, an attempt without it, and its part in a set.
-        contests = steps * (options.edits * (ADDITION.most + 2) + ADDITION.most)
+        # For each edit its contest, an attempt without it, and its part in a set; a set, with its edits and without.
+        contests = steps * (options.edits * (ADDITION.most + 2) + ADDITION.most + 2 * SET_TRIES)
         # For each task the questions which edits it needs, and what these then show.
-        needed = 2 + ATTRIBUTED + SET_TRIES
+        needed = 2 + ATTRIBUTED + 2 * SET_TRIES
         proof = visits * (1 + options.edits + needed) + contests
         halvings = (steps * options.edits).bit_length()
         looks = steps + 6 * epochs + 3
