@@ -6,14 +6,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
-
 from etude import Score, Skill, Task, Trainer
 from etude.protocols import Environment
 from etude.records import ChatRequest
 from etude.records.summary import Summary
 from etude.testing import ScriptedModel
-from rows import few
 
 WANTED = ("risks", "advice", "doubt", "source")
 """Each criterion is met where the skill asks for it."""
@@ -77,11 +74,10 @@ def run(
     return summary, next((folder / "run/best").glob("*/SKILL.md")).read_text()
 
 
-@pytest.mark.parametrize("seed", few([1, 2, 3], 3))
-def test_all_rules_of_a_rubric_are_learnt_from_four_tasks_and_handed_out(seed: int, tmp_path: Path) -> None:
-    _, skill = run(tmp_path, WANTED, seed)
-    assert sum(f"the {word}." in skill for word in WANTED) == len(WANTED)
-    assert skill.count("careful") <= 1  # of some six that were proposed
+def test_all_rules_of_a_rubric_are_learnt_from_four_tasks_and_handed_out(tmp_path: Path) -> None:
+    skills = [run(tmp_path / str(seed), WANTED, seed)[1] for seed in (1, 2, 3)]
+    assert all(f"the {word}." in skill for word in WANTED for skill in skills)
+    assert "".join(skills).count("careful") <= 1  # by luck, of all that were proposed
 
 
 def test_what_gains_a_quarter_on_each_of_seven_tasks_is_handed_out(tmp_path: Path) -> None:

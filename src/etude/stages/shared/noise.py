@@ -19,6 +19,7 @@ _PRIOR = (1.25, 0.5, 0.5, 0.5, 0.5, 0.5, 1.25)
 """Tasks that are taken as seen before any is: five, most of them at the ends, so that one attempt in five turns out
 otherwise when it is repeated. Agents of public benchmarks have 4 to 41% (terminal-bench, tau-bench)."""
 _BEFORE = tuple(weight / fsum(_PRIOR) for weight in _PRIOR)
+"""The same as shares."""
 _ROUNDS = 12
 """Rounds of the estimation; more change the third digit."""
 
