@@ -277,11 +277,9 @@ class EvidenceSearch(Search):
         state = after_verdict(state, candidate, verdict, needed).voided(proved.tried)
         known = {attempt.task.id: attempt for attempt in proved.attempts if attempt.score is not None}
         state = state.model_copy(update={"earlier": state.earlier | known, "helpful": proved.helpful})
-        if proved.proof.accepted:
-            state = moved_on(state, candidate.skill)
-            state = noted(state, sorted(proved.attempts, key=lambda attempt: attempt.trial), measure, state.step)
-        else:
-            state = _idle(state)
+        state = moved_on(state, candidate.skill) if proved.proof.accepted else _idle(state)
+        shown = proved.attempts or [one for one in proved.tried if one.skill_hash == state.current.hash]
+        state = noted(state, sorted(shown, key=lambda attempt: attempt.trial), measure, state.step)
         log.changes.tried(proved.tried, proved.proof)
         log.decided(place, (before, state), candidate, GateResult(verdict=verdict), "")
         return state

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice, repeat
-from math import ceil
+from math import ceil, fsum
 from typing import NamedTuple
 
 from etude.records import Attempt, EditEvidence, Proof, Skill, Standing, Tested
@@ -183,14 +183,14 @@ class _Proving:
         anything, and two failures do not rule that out. Where further edits have come to stay, a task is attempted
         with these alone as well."""
         without, with_it = tuple(self.kept), (*self.kept, number)
-        if alone := self._rests_on(number):
-            return [_Try(number, alone, without)]
         seen = {task: sum(self.with_it[number].get(task, Outcomes())) for task in tasks}
         ahead = {task: seen[task] - sum(self.baseline.without[task]) for task in tasks}
         free = sorted((task for task in tasks if self._tells(number, task)), key=seen.__getitem__)
         turns = free if len(free) > 1 else [*free, *filter(self._again, free)]
         turns = turns[: max(0, min(_AT_ONCE, self._bar(number).most - self.made[number]))]
         tries = [_Try(number, task, without) for task in dict.fromkeys(turns) if self.baseline.is_stale(task)]
+        if tries and self._account(number) >= self._bar(number).won:
+            return tries
         for task in turns:
             more = ahead[task] > 0 and self._again(task)
             tries.append(_Try(number, task, without if more else with_it))
@@ -211,13 +211,13 @@ class _Proving:
         """Whether the account of an edit is closed; where it is won, the edit stays."""
         bar, score = self._bar(number), self._account(number)
         if score >= bar.won and any(seen.passed for seen in self.with_it[number].values()):
-            alone = self._rests_on(number)
-            if alone and self._again(alone):
+            stale = filter(self.baseline.is_stale, filter(self._again, self.with_it[number]))
+            if any(stale) and self.made[number] < bar.most:  # others that came to stay may do the same
                 return False
             # What passed with all edits chose the tasks, and where repeats tell nothing it is not attempted anew.
             anew = len(self.kept) + 1 < len(self.given.edits) or all(map(self._again, self.with_it[number]))
             self.baseline.keep([number])
-            if score >= ADDITION.won and anew and not alone:
+            if score >= ADDITION.won and anew:
                 self.alone.add(number)
             return True
         return score <= bar.lost or self._hopeless(number)
@@ -256,8 +256,12 @@ class _Proving:
         return max(odds(weights), min(0.0, odds(weights, len(group))))
 
     def _learnt(self, apart: Sequence[int] = ()) -> tuple[float, ...]:
-        """How many edits help, as accounts show, but for those of these numbers."""
-        return learnt(self.given.helpful, [self._account(number) for number in self.made if number not in apart])
+        """How many edits help, as accounts show, but for those of these numbers. A task that several of them have
+        counts in each as a part: its luck is theirs. So odds are right whatever they share (Hölder's inequality)."""
+        seen = [self.baseline.outcomes(number) for number in self.made if number not in apart]
+        sharing, noise = Counter(task for each in seen for task in each), self.given.measure.noise
+        parts = [[account([one], noise) / sharing[task] for task, one in each.items()] for each in seen]
+        return learnt(self.given.helpful, map(fsum, parts))
 
     def helpful(self) -> tuple[float, ...]:
         """What the next step knows of that."""
@@ -265,14 +269,6 @@ class _Proving:
 
     def _account(self, number: int) -> float:
         return account(self.baseline.outcomes(number).values(), self.given.measure.noise)
-
-    def _rests_on(self, number: int) -> str:
-        """The task on which alone the account of an edit is won, until it was attempted with just what stays. Of all
-        tasks, the step has chosen it for failing, and one that only failed by bad luck passes with anything."""
-        won = [task for task, seen in self.with_it[number].items() if seen.passed]
-        if len(won) != 1 or self.baseline.controlled.get(won[0], -1) == len(self.kept):
-            return ""
-        return won[0] if self._account(number) >= self._bar(number).won else ""
 
     def _again(self, task: str) -> bool:
         return self.given.repeats(self.tasks[task])
