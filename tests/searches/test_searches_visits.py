@@ -314,33 +314,6 @@ def test_tasks_that_fail_by_bad_luck_with_a_new_skill_are_attempted_again_before
     assert all("Rule 0." in skill and "Rule 1." in skill for skill in without)
 
 
-def test_lines_of_which_none_shows_alone_that_it_breaks_tasks_are_taken_back_together_and_the_search_goes_on(
-    tmp_path,
-) -> None:
-    """The first four mend a task each, and no other task passes with any of them. The line that these need is refused
-    before, and comes in after."""
-    key = f"Key {' '.join(f'{number:02}' for number in range(12, 30))}."
-    rules = [*RULES[:4], key]
-
-    def solves(number: int, skill: str) -> bool:
-        if number < 12:
-            return number >= 4 or RULES[number] in skill
-        return key in skill and not any(rule in skill for rule in RULES[:4])
-
-    async def answer(request: ChatRequest) -> str:
-        data, *_ = request.messages[1].text.partition("# Attempts that passed")
-        shown = [(block.partition('"')[0], numbers(block)[0]) for block in data.split('<attempt id="')[1:]]
-        cites = {
-            rule: [name for name, number in shown if min(number, 12) == place] for place, rule in enumerate(RULES)
-        }
-        cites[key] = [name for name, number in shown if number >= 12]
-        return proposed(*((rule, cites[rule]) for rule in rules if cites[rule]))
-
-    run(tmp_path, solves, reader=ScriptedModel(answer, name="scripted:optimizer"))
-    assert [origin for origin, _ in changes(tmp_path)][:3] == ["step", "tidy", "step"]
-    assert skills(tmp_path)[-1] == f"Answer.\n\n{key}\n"
-
-
 def test_at_temperature_0_harm_is_taken_back_and_nothing_is_attempted_twice(tmp_path) -> None:
     target = Target(lambda number, skill: ("Bad." in skill) is (number < 4))
     still = {"target": {"model": "scripted:target", "temperature": 0}}

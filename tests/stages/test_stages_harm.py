@@ -11,7 +11,7 @@ from stages_doubles import append
 from etude.errors import VoidStop
 from etude.records import Edit, LedgerEntry
 from etude.skill import apply_edits
-from etude.stages.harm import judged, suspected, suspicion
+from etude.stages.harm import suspected, suspicion
 from etude.stages.shared.contest import REMOVAL
 from etude.stages.shared.jury import Suspect
 from etude.stages.shared.noise import Outcomes, PassSpread
@@ -259,20 +259,3 @@ async def test_one_task_that_never_has_a_score_stops_no_race() -> None:
 
     world = World("Bad.", passes=passes, max_void=0.1)
     assert (await world.judged(named("b", 6, BROKEN), others=9)).proved
-
-
-async def test_all_edits_are_left_out_together_but_those_that_are_about_an_accuser() -> None:
-    """No task passes with another edit than its own."""
-    lines = [f"{letter}." for letter in "ABCD"]
-
-    def passes(task: str, text: str, trial: int) -> bool:
-        own = lines["abcd".index(task[0])]
-        return own in text and not any(line in text for line in lines if line != own)
-
-    told = {f"{letter}{number}": "20- 20-" for letter in "abcd" for number in range(3)}
-    world = World(*lines, passes=passes)
-    world.cite({line: [name for name in told if name[0] == line[0].casefold()] for line in lines})
-    jury = world.jury(told)
-    edits, accusers = [one.edit for one in jury.removals], [jury.tasks[name] for name in told][:8]
-    assert (await judged(jury, edits, accusers, but_own=True)).proved
-    assert not (await judged(jury, edits, accusers)).proved

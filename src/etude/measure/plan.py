@@ -21,10 +21,10 @@ from etude.measure.compare import what_few_show
 from etude.measure.forecast import Forecast, forecast_run, judged
 from etude.measure.pruning.prune import most_of_prune
 from etude.readable import counted
-from etude.records import Record, Split, brief
+from etude.records import Evaluation, Record, Split, brief
 from etude.records.summary import Interval
 from etude.skill import token_count
-from etude.stages.evaluation import evaluate, known_evaluation, score_of
+from etude.stages.evaluation import evaluate, key_of, score_of
 from etude.store import SqliteJournal
 from etude.store.projections.log import Log
 from etude.store.views import JOURNAL
@@ -186,15 +186,14 @@ def _need_training_tasks(bench: Workbench) -> None:
 
 async def _measure(bench: Workbench) -> None:
     tasks = bench.tasks["val"]
-    start = bench.rollout, bench.skill, tasks, "val"
-    if known_evaluation(*start, TRIALS) is not None:
+    if _known(bench, TRIALS) is not None:
         return
-    attempts = len(tasks) * (TRIALS - (known_evaluation(*start) is not None))
+    attempts = len(tasks) * (TRIALS - (_known(bench, 1) is not None))
     graded = ", each graded by the judge" if judged(bench) else ""
     text = f"measuring: {attempts:,} attempts at validation tasks with the initial skill{graded}"
     bench.emit(Notice(level="info", text=text))
     bench.emit(StageStarted(stage="baseline", step=0, epoch=0, total=len(tasks) * TRIALS))
-    await evaluate(*start, trials=TRIALS)
+    await evaluate(bench.rollout, bench.skill, tasks, "val", trials=TRIALS)
     bench.emit(StageFinished(stage="baseline", step=0, note="measured"))
 
 
@@ -242,10 +241,16 @@ def _plan(bench: Workbench, config: TrainConfig, folder: Path, notices: list[Adv
     )
 
 
+def _known(bench: Workbench, trials: int) -> Evaluation | None:
+    """What was found before by so many attempts at each validation task; None where nothing was."""
+    key = key_of(bench.rollout, bench.skill, bench.tasks["val"], "val", range(trials))
+    return bench.rollout.journal.get("decision", key, Evaluation)
+
+
 def _headroom(bench: Workbench, trials: int) -> Headroom | None:
     """What the run folder knows from this many trials of the initial skill; None if nothing, or no task has a
     score."""
-    evaluation = known_evaluation(bench.rollout, bench.skill, bench.tasks["val"], "val", trials)
+    evaluation = _known(bench, trials)
     scores = {} if evaluation is None else {task: each for task, each in evaluation.scores.items() if each}
     if evaluation is None or not scores:
         return None

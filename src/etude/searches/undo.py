@@ -22,11 +22,6 @@ _AUDITED = 40
 cases."""
 _TURNS = 3
 """Times that harm is looked for in an audit: what covers for each other is found one after the other."""
-_FREED, _ACCUSING = 2, 8
-"""Tasks that pass with nothing but the edits that are about them, and fail with the others, from which on all edits
-are judged together: two, since one may pass by chance. So many of them accuse the edits; the others are of those that
-may speak for them. Not where a larger share of all tasks passes: there 24 of 26 such races were lost. Without any,
-one of six runs with all habits of a small model ended at .01 (harmful edits, seeds 1 to 6)."""
 _LOOKED_BACK, _ABOUT = 4, 3
 """Solved tasks with which the step after a new skill begins, and how many of them are chosen by its new lines. In
 noisy worlds six, beside twice the revisits, took a tenth more attempts and left harm as often. With all of them drawn
@@ -81,9 +76,7 @@ async def audited(bench: Workbench, log: RunLog, state: TrainState) -> TrainStat
 
 async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
     """The same for harm that hides: tasks that keep failing are attempted with edits left out, once for the same
-    edits where no task leads anywhere. Where no edit alone is shown to break tasks, and a larger share of these tasks
-    passes with hardly any edit than of all tasks with the skill, all are judged together, while there is an epoch
-    left in which those that are right can come back.
+    edits where no task leads anywhere.
 
     Raises:
         VoidStop: too many attempts errored.
@@ -97,15 +90,8 @@ async def without_hidden_harm(bench: Workbench, log: RunLog, state: TrainState) 
     tasks = failing_now(state, tasks)
     found = await traced_hidden(_jury(bench, state), tasks)
     after = await _traced(bench, log, state, found)
-    if tasks and not found.votes:
-        return after.model_copy(update={"settled": after.settled | {everything}})
-    accusers = [task for task in found.freed if another_trial_tells(bench.config, task)][:_ACCUSING]
-    last = [known.seen[-1][1] for known in after.history.values() if known.seen]
-    worse = sum(last) * len(tasks) < len(found.freed) * len(last)
-    if after.step > state.step or len(accusers) < _FREED or not worse or state.epoch == bench.config.train.epochs:
-        return after
-    edits = [one.edit for one in _jury(bench, after).removals]
-    return await _judged(bench, log, after, edits, accusers, but_own=True)
+    settled = {everything} if tasks and not found.votes else set[str]()
+    return after.model_copy(update={"settled": after.settled | settled})
 
 
 async def _traced(bench: Workbench, log: RunLog, state: TrainState, found: TraceResult) -> TrainState:
@@ -143,17 +129,11 @@ def _jury(bench: Workbench, state: TrainState) -> Jury:
 
 
 async def _judged(
-    bench: Workbench,
-    log: RunLog,
-    state: TrainState,
-    edits: Sequence[Edit],
-    accusers: Sequence[Task],
-    *,
-    but_own: bool = False,
+    bench: Workbench, log: RunLog, state: TrainState, edits: Sequence[Edit], accusers: Sequence[Task]
 ) -> TrainState:
     jury = _jury(bench, state)
     log.begin("tidy", state.step, state.epoch)
-    harm = await judged(jury, edits, accusers, but_own=but_own)
+    harm = await judged(jury, edits, accusers)
     kept = "kept an edit" if len(edits) == 1 else f"kept {len(edits)} edits"
     log.end("tidy", state.step, harm.reason if harm.proved else f"{kept}: {harm.reason}")
     state = state.voided(harm.attempts).model_copy(update={"races": state.races + 1})

@@ -38,7 +38,8 @@ async def evaluate(
     async def work() -> Evaluation:
         return Evaluation.of(skill.hash, split, await rollout.collect(planned, split, "max_void_eval", of=of))
 
-    return await rollout.journal.once("decision", _key(rollout, skill, tasks, split, numbers), Evaluation, work)
+    key = key_of(rollout, skill, tasks, split, numbers)
+    return await rollout.journal.once("decision", key, Evaluation, work)
 
 
 async def evaluate_race(
@@ -103,14 +104,8 @@ def shuffled(tasks: Sequence[Task], seed: int | str) -> list[Task]:
     return order
 
 
-def known_evaluation(
-    rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, trials: int = 1
-) -> Evaluation | None:
-    """What `evaluate` has found before; None if it has not. Attempts nothing."""
-    return rollout.journal.get("decision", _key(rollout, skill, tasks, split, range(trials)), Evaluation)
-
-
-def _key(rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, trials: range) -> dict[str, object]:
+def key_of(rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, trials: range) -> dict[str, object]:
+    """Of the decision in the journal that `evaluate` makes."""
     return {
         "stage": "evaluate",
         "agent": rollout.agent.fingerprint(),

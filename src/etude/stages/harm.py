@@ -91,17 +91,13 @@ def suspicion(entered: int, history: Mapping[str, TaskHistory], noise: PassSprea
     return max(sum(tasks * log(1 - share + share * one) for one, tasks in odds) for share in _BROKEN)
 
 
-async def judged(jury: Jury, edits: Sequence[Edit], accusers: Sequence[Task], *, but_own: bool = False) -> Harm:
+async def judged(jury: Jury, edits: Sequence[Edit], accusers: Sequence[Task]) -> Harm:
     """Whether tasks that accuse edits do better without them, and other tasks not clearly worse. Of several targets
-    all attempt a task, and what counts is their mean: what one loses by another may need.
-
-    Args:
-        but_own: the tasks that accuse keep the edits that are about them (`Jury.others`).
-    """
+    all attempt a task, and what counts is their mean: what one loses by another may need."""
     race, veto = _Race(jury, edits), VETO._replace(won=VETO.won / min(2, len(edits)))
     every = {each[0].own_id: each for each in once_each(jury.tasks.values())}
     own = {task.own_id: every[task.own_id] for task in accusers}
-    worse = await race.won(list(own.values()), REMOVAL, but_own=but_own)
+    worse = await race.won(list(own.values()), REMOVAL)
     told = race.told
     if worse and (others := _others(jury, edits, own)):
         worse = not await race.won(others, veto, -1)
@@ -127,17 +123,16 @@ class _Race:
         self.jury, self.edits = jury, edits
         self.attempts: list[Attempt] = []
         self.gains: list[float] = []
-        self.but_own = False
 
     @property
     def told(self) -> str:
         """For people."""
         return f"{len(self.gains)} pairs of attempts score {sum(self.gains):+g} without"
 
-    async def won(self, tasks: Sequence[Sequence[Task]], bar: Bar, sign: int = 1, *, but_own: bool = False) -> bool:
+    async def won(self, tasks: Sequence[Sequence[Task]], bar: Bar, sign: int = 1) -> bool:
         """Whether tasks, each for some targets, do better without the edits, or, for -1, with them; false as soon as
         that is unlikely."""
-        self.gains, self.but_own = [], but_own
+        self.gains = []
         repeats = self.jury.repeats
         pairs = [(each, n) for n in range(bar.most) for each in tasks if not n or all(map(repeats, each))][: bar.most]
         for start in range(0, len(pairs), _AT_ONCE):
@@ -159,8 +154,7 @@ class _Race:
         made = {name: known.trials for name, known in state.history.items() if known.skill == state.current.hash}
         planned: list[PlannedAttempt] = []
         for task, turn in ((task, turn) for each, turn in pairs for task in each):
-            edits = [one.edit for one in jury.others(task)] if self.but_own else self.edits
-            for skill in (jury.without([], task), jury.without(edits, task)):
+            for skill in (jury.without([], task), jury.without(self.edits, task)):
                 # Attempts with the current skill go on; those with another may have been what named the edits.
                 first = made.get(task.id, 0) if skill.hash == state.current.hash else jury.race
                 planned.append(PlannedAttempt(task, skill, first + turn if jury.repeats(task) else 0))

@@ -106,8 +106,6 @@ class _Proving:
                 if self._settled(number):
                     left.remove(number)
             left = [number for number in left if self._open(number)]
-        for number in [one for one in self.made if one not in self.kept and self._open(one)]:
-            self._settled(number)  # as others show, more edits help than it seemed
 
     async def _try_promising(self, order: Sequence[int]) -> None:
         """Try edits together whose accounts are used up and speak for them: where tasks pass now and then without

@@ -20,7 +20,6 @@ from etude.stages.shared.render import Shared, attempt_block, edit_budget_line, 
 
 _CONTRASTS = 3
 """Passing attempts of the same kind shown next to a group of failures: enough to refute a wrong cause, and short."""
-
 _SILENT_STEPS = 2
 """Steps without a usable answer after which the search ends: one can be bad luck."""
 _UNUSABLE_STEPS = 5
@@ -100,8 +99,7 @@ def analyses(
 ) -> list[Analysis]:
     """One optimizer call for each minibatch, none of them begun. Each raises `OutageStop` where it fails."""
     scored = [attempt for attempt in attempts if attempt.score is not None]
-    make_groups = deep_groups if settings.mode == "deep" else shallow_groups
-    groups = make_groups(scored, context.earlier, minibatches)
+    groups = divided(scored, context.earlier, minibatches, deep=settings.mode == "deep")
     context = context if context.batch else context._replace(batch=scored)
     return [Analysis(group.source, _read(optimizer, group, context, settings)) for group in groups]
 
@@ -136,32 +134,20 @@ def after_reflection(state: TrainState, reflections: Sequence[Reflection], unusa
     )
 
 
-def shallow_groups(
-    attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], minibatches: Minibatches
+def divided(
+    attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], minibatches: Minibatches, *, deep: bool
 ) -> list[_Group]:
-    """Shuffled minibatches of failures, then of successes."""
-    del earlier
-    size, seed, failures_only = minibatches
-    failures = [attempt for attempt in attempts if not attempt.solved]
-    successes = [] if failures_only else [attempt for attempt in attempts if attempt.solved]
-    random.Random(seed).shuffle(failures)
-    random.Random(seed + 1).shuffle(successes)
-    failures = spread(failures)
-    return [_Group("reflect_failures", "failures", part) for part in _chunks(failures, size)] + [
-        _Group("reflect_successes", "successes", part) for part in _chunks(successes, size)
-    ]
+    """Shuffled minibatches of failures, then of successes.
 
-
-def deep_groups(
-    attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], minibatches: Minibatches
-) -> list[_Group]:
-    """Failures of one task type together, each with what passed: the same task earlier, then the same type. Types
-    with few failures share a group, so that a call is never about less than it could be."""
+    Args:
+        deep: failures of one task type together, each with what passed: the same task earlier, then the same type.
+            Types with few failures share a group, so that a call is never about less than it could be.
+    """
     size, seed, failures_only = minibatches
     groups: list[_Group] = []
     successes: list[_Group] = []
-    for kind in sorted({attempt.task.type for attempt in attempts}):
-        same = [attempt for attempt in attempts if attempt.task.type == kind]
+    for kind in sorted({attempt.task.type for attempt in attempts}) if deep else [""]:
+        same = [attempt for attempt in attempts if not deep or attempt.task.type == kind]
         failures = [attempt for attempt in same if not attempt.solved]
         passes = [attempt for attempt in same if attempt.solved]
         random.Random(seed).shuffle(failures)
@@ -173,12 +159,13 @@ def deep_groups(
         for part in _chunks(spread(failures), size):
             before = [earlier[attempt.task.id] for attempt in part if attempt.task.id in earlier]
             lost = [attempt for attempt in before if attempt.solved]
-            contrasts = [*lost, *gained][:_CONTRASTS]
+            contrasts = [*lost, *gained][:_CONTRASTS] if deep else []
             if groups and len(groups[-1].attempts) + len(part) <= size:
                 last = groups.pop()
                 part, contrasts = [*last.attempts, *part], [*last.contrasts, *contrasts]
                 random.Random(seed).shuffle(part)  # another seed shows another order, also where each kind has one
-            groups.append(_Group("reflect_deep", "failures", part, contrasts))
+            prompt = "reflect_deep" if deep else "reflect_failures"
+            groups.append(_Group(prompt, "failures", part, contrasts))
         if not failures_only:
             successes += [_Group("reflect_successes", "successes", part) for part in _chunks(passes, size)]
     return [*groups, *successes]

@@ -36,8 +36,6 @@ class TraceResult(NamedTuple):
     votes: Mapping[str, str]
     """For each task that led somewhere, the id of the edit that breaks it."""
     attempts: tuple[Attempt, ...] = ()
-    freed: tuple[Task, ...] = ()
-    """Those of them that pass with nothing but what is about them."""
 
 
 def named(jury: Jury) -> list[Suspect]:
@@ -77,7 +75,7 @@ async def traced_hidden(jury: Jury, tasks: Sequence[Task]) -> TraceResult:
     Raises:
         VoidStop: too many attempts errored.
     """
-    freed, made, alone = dict[str, list[Removal]](), list[Attempt](), list[Task]()
+    freed, made = dict[str, list[Removal]](), list[Attempt]()
     for some in (tasks[:_FIRST], tasks[_FIRST:]):
         for draw in range(1 + _DRAWS):
             left_out = {task.id: _left_out(jury, task, draw) for task in some if task.id not in freed}
@@ -85,12 +83,10 @@ async def traced_hidden(jury: Jury, tasks: Sequence[Task]) -> TraceResult:
             passed, attempts = await _without(jury, left_out)
             made += attempts
             freed |= {name: left_out[name] for name in passed}
-            alone += [] if draw else [jury.tasks[name] for name in passed]
         # Where luck explains what passed there is hardly anything to find.
         if len(freed) <= jury.measure.noise.regained * sum(one.score is not None for one in made):
             return TraceResult({}, tuple(made))
-    traced = await _brought_back(jury, freed, made)
-    return traced._replace(freed=tuple(task for task in alone if task.id in traced.votes))
+    return await _brought_back(jury, freed, made)
 
 
 def _left_out(jury: Jury, task: Task, draw: int) -> list[Removal]:

@@ -13,13 +13,9 @@ from etude.stages.shared.noise import Outcomes, PassSpread
 _REMEMBERED = 1
 """Times a task is taken to have passed under earlier skills, at most: it shows that the task can pass without an
 edit, and how often it did says little about the skill of now."""
-
-
 _KEPT = 40
 """Repeated tasks of earlier skills from which the noise is measured, too: as a skill gets better, those that still
 fail do so for other reasons, so the last ones say most."""
-
-
 _STEADY = 4
 """Tasks that are taken to score the same when they are repeated, before any was: of four, two that differ by one of
 four criteria would say that no gain of one is to be told from luck."""

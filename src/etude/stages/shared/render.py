@@ -14,8 +14,6 @@ from etude.stages.shared.transcript import ends_with, files_text, only_answers, 
 
 _LEDGER_CHARS = 600
 """Most characters of an earlier edit that are shown: enough to know it again, where it is a whole document."""
-
-
 _MADE = ("applied", "repaired")
 _WHY_CHARS = 160
 """Most characters of the reason why an edit was left out."""
@@ -27,14 +25,10 @@ _STANDING = 8
 """Most edits of the current skill of which the tasks that they fixed are named."""
 _NAME_CHARS = 32
 """Characters by which an edit of the current skill is known again."""
-
-
 _LEARNED = (
     "Only the lines between its `learned` markers may change: edits are made there, with anchors from there. Where a "
     "whole document is asked for, return these lines and nothing else, a list item for each rule."
 )
-
-
 _FILES = (
     "Files of the skill stand below `<!-- etude:files -->`, each under a line with its path. The agent knows their "
     "names, and reads a file or runs a script where it sees a reason: the text above says when, by path. What only "

@@ -21,8 +21,6 @@ from etude.store.journal import facts_noted
 
 VoidLimit = Literal["max_void", "max_void_eval"]
 """The setting in `limits` that says how many attempts may be void."""
-
-
 MOST_LOST = 5
 """Times that an attempt is made whose process ends: it may be the attempt that ends it."""
 
