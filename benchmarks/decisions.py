@@ -32,8 +32,8 @@ from etude.config import merge
 RESULTS = Path(__file__).parent / "results" / "decisions.json"
 FIRST = 31_001
 """First of the seeds that nothing was chosen on. Those from 2001, 4001, 6001, 10001, 14001, 16001, 18001, 20001,
-24001, 27001, 28001, 30001 and, in part, 8001 and 12001 were run with earlier searches; since then some were chosen on from
-10001 on."""
+24001, 27001, 28001, 30001 and, in part, 8001 and 12001 were run with earlier searches; since then some were chosen on
+from 10001 on."""
 FIRST_PARTIAL = 25_001
 """The same for the worlds with partial credit: its constants were chosen on seeds 1 to 24."""
 FIRST_MODERATE = 29_001

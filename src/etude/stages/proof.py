@@ -209,9 +209,9 @@ class _Proving:
         """Whether the account of an edit is closed; where it is won, the edit stays."""
         bar, score = self._bar(number), self._account(number)
         if score >= bar.won and any(seen.passed for seen in self.with_it[number].values()):
-            stale = filter(self.baseline.is_stale, filter(self._again, self.with_it[number]))
-            if any(stale) and self.made[number] < bar.most:  # others that came to stay may do the same
-                return False
+            stale = filter(self.baseline.is_stale, self.with_it[number].keys() & self._open(number))
+            if any(map(self._again, stale)) and self.made[number] < bar.most:
+                return False  # others that came to stay may do the same
             # What passed with all edits chose the tasks, and where repeats tell nothing it is not attempted anew.
             anew = len(self.kept) + 1 < len(self.given.edits) or all(map(self._again, self.with_it[number]))
             self.baseline.keep([number])
