@@ -338,3 +338,20 @@ def test_a_rule_that_was_taken_back_does_not_come_in_again_on_the_attempts_by_wh
 
     run(tmp_path, solves, "Bad.", epochs=5)
     assert [origin for origin, _ in changes(tmp_path)] == ["step", "tidy"]
+
+
+def test_what_tasks_do_without_edits_that_are_refused_says_how_noisy_they_are(tmp_path) -> None:
+    """One of twelve tasks passes with a useless line in the first two attempts, and without it from the third on."""
+
+    class Noisy(Target):
+        async def _answer(self, request: ChatRequest) -> str:
+            skill, task = (message.text for message in request.messages)
+            number = int(task[5:7])
+            early = number < 30 and request.seed in (TASKS[number].seed(0), TASKS[number].seed(1))
+            passes = number >= 12 or (number == 0 and ("Useless." in skill) is early)
+            return f"<answer>{'yes' if passes else 'no'}</answer>"
+
+    run(tmp_path, Noisy(lambda number, skill: True), "Useless.", epochs=2)
+    proofs = [json.loads(path.read_text()) for path in sorted(tmp_path.glob("**/steps/*/proof.json"))]
+    assert [one["edits"][0]["passed_without"] for one in proofs] == [1, 0]
+    assert proofs[0]["regained"] < proofs[1]["regained"]

@@ -10,7 +10,7 @@ from etude.config.sections import ReflectSection
 from etude.errors import BudgetStop
 from etude.published.update_modes.forms import SuggestionsReply
 from etude.records import Attempt, ChatRequest, LedgerEntry, Skill
-from etude.stages.reflect import Context, divided
+from etude.stages.reflect import Context, make_groups
 from etude.stages.shared.proposals import Forms
 
 FAILURES = [attempt(f"f{i}", 0.0) for i in range(11)]
@@ -40,7 +40,7 @@ KINDS = [
 
 
 def test_types_with_few_failures_share_a_call() -> None:
-    groups = divided(KINDS, {}, minibatches(4, failures_only=True), deep=True)
+    groups = make_groups(KINDS, {}, minibatches(4, failures_only=True), deep=True)
     assert [(len(group.attempts), len(group.contrasts)) for group in groups] == [(4, 3), (3, 3)]
     assert [sorted({each.task.type for each in group.attempts}) for group in groups] == [["date"], ["date", "sum"]]
 
@@ -49,7 +49,7 @@ def test_deep_reflection_shows_the_same_task_passing_earlier_first() -> None:
     failed = [attempt("now1", 0.0, task="x", kind="date"), attempt("now2", 0.0, task="y", kind="date")]
     earlier = {"x": attempt("then1", 1.0, task="x", kind="date"), "y": attempt("then2", 0.0, task="y", kind="date")}
     passed = [attempt(f"s{i}", 1.0, kind="date") for i in range(4)]
-    (group,) = divided([*failed, *passed], earlier, minibatches(failures_only=True), deep=True)
+    (group,) = make_groups([*failed, *passed], earlier, minibatches(failures_only=True), deep=True)
     assert group.contrasts[0].id == "then1"
     assert len(group.contrasts) == 3
     assert "then2" not in ids(group.contrasts)
@@ -57,7 +57,7 @@ def test_deep_reflection_shows_the_same_task_passing_earlier_first() -> None:
 
 def test_deep_minibatches_are_the_same_for_the_same_seed() -> None:
     def order(seed: int) -> list[list[str]]:
-        groups = divided(KINDS, {}, minibatches(2, seed=seed), deep=True)
+        groups = make_groups(KINDS, {}, minibatches(2, seed=seed), deep=True)
         return [ids(group.attempts) for group in groups]
 
     assert order(7) == order(7)

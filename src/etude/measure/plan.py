@@ -24,7 +24,7 @@ from etude.readable import counted
 from etude.records import Evaluation, Record, Split, brief
 from etude.records.summary import Interval
 from etude.skill import token_count
-from etude.stages.evaluation import evaluate, key_of, score_of
+from etude.stages.evaluation import evaluate, evaluation_key, score_of
 from etude.store import SqliteJournal
 from etude.store.projections.log import Log
 from etude.store.views import JOURNAL
@@ -243,7 +243,7 @@ def _plan(bench: Workbench, config: TrainConfig, folder: Path, notices: list[Adv
 
 def _known(bench: Workbench, trials: int) -> Evaluation | None:
     """What was found before by so many attempts at each validation task; None where nothing was."""
-    key = key_of(bench.rollout, bench.skill, bench.tasks["val"], "val", range(trials))
+    key = evaluation_key(bench.rollout, bench.skill, bench.tasks["val"], "val", range(trials))
     return bench.rollout.journal.get("decision", key, Evaluation)
 
 

@@ -38,7 +38,7 @@ async def evaluate(
     async def work() -> Evaluation:
         return Evaluation.of(skill.hash, split, await rollout.collect(planned, split, "max_void_eval", of=of))
 
-    key = key_of(rollout, skill, tasks, split, numbers)
+    key = evaluation_key(rollout, skill, tasks, split, numbers)
     return await rollout.journal.once("decision", key, Evaluation, work)
 
 
@@ -104,7 +104,9 @@ def shuffled(tasks: Sequence[Task], seed: int | str) -> list[Task]:
     return order
 
 
-def key_of(rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, trials: range) -> dict[str, object]:
+def evaluation_key(
+    rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, trials: range
+) -> dict[str, object]:
     """Of the decision in the journal that `evaluate` makes."""
     return {
         "stage": "evaluate",

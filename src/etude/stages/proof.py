@@ -188,7 +188,7 @@ class _Proving:
         turns = turns[: max(0, min(_AT_ONCE, self._bar(number).most - self.made[number]))]
         tries = [_Try(number, task, without) for task in dict.fromkeys(turns) if self.baseline.is_stale(task)]
         if tries and self._account(number) >= self._bar(number).won:
-            return tries
+            return tries  # won, unless what came to stay does the same
         for task in turns:
             more = ahead[task] > 0 and self._again(task)
             tries.append(_Try(number, task, without if more else with_it))

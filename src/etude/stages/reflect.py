@@ -99,7 +99,7 @@ def analyses(
 ) -> list[Analysis]:
     """One optimizer call for each minibatch, none of them begun. Each raises `OutageStop` where it fails."""
     scored = [attempt for attempt in attempts if attempt.score is not None]
-    groups = divided(scored, context.earlier, minibatches, deep=settings.mode == "deep")
+    groups = make_groups(scored, context.earlier, minibatches, deep=settings.mode == "deep")
     context = context if context.batch else context._replace(batch=scored)
     return [Analysis(group.source, _read(optimizer, group, context, settings)) for group in groups]
 
@@ -134,7 +134,7 @@ def after_reflection(state: TrainState, reflections: Sequence[Reflection], unusa
     )
 
 
-def divided(
+def make_groups(
     attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], minibatches: Minibatches, *, deep: bool
 ) -> list[_Group]:
     """Shuffled minibatches of failures, then of successes.
