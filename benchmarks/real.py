@@ -29,12 +29,13 @@ from scripted_optimizer import ScriptedOptimizer
 
 from etude import ListEnvironment, Skill, Summary, Trainer
 from etude.agents.chat import ChatAgent
-from etude.cli.watch import answered, asked, told
+from etude.cli.watch import answered, told
 from etude.config import ModelSection
 from etude.envs.scorers.text import Exact
 from etude.errors import HandoffStop
 from etude.intervals import Arms, difference_interval, mean_interval, permutation
 from etude.models import Retrying, build_model
+from etude.models.handoff import waiting
 from etude.prompts import Prompts
 from etude.records import Task, Trajectory
 from etude.records.summary import Interval
@@ -130,7 +131,7 @@ def train(family: Family, seed: int, plan: Plan, url: str, folder: Path) -> Summ
         try:
             return Trainer(settings, **given).train()
         except HandoffStop as stop:
-            questions = asked(stop)
+            questions = waiting(Path(stop.folder))
             sys.stderr.write(f"{told(questions, family.name)}\n")
             asyncio.run(answered(questions, lambda: False))
 

@@ -1,9 +1,12 @@
 """The benchmarks run, and the page of their results is up to date."""
 
+import ast
+import importlib
 import math
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -99,3 +102,23 @@ def test_kinds_bring_more_rewordings_together_and_no_two_wishes(modules) -> None
     joined = {named: sum(one["joined"] for one in counts) for named, counts in found.items()}
     assert joined[True] >= 10 * joined[False]
     assert not any(one["merged"] for counts in found.values() for one in counts)
+
+
+SCRIPTS = sorted(
+    path for folder in ("benchmarks", "examples", "integrations") for path in (ROOT / folder).rglob("*.py")
+)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_a_script_imports_of_the_package_is_there(script: Path) -> None:
+    imports = [node for node in ast.walk(ast.parse(script.read_text())) if isinstance(node, ast.ImportFrom)]
+    ours = [
+        (node.module, one.name) for node in imports if f"{node.module}.".startswith("etude.") for one in node.names
+    ]
+    assert [(module, name) for module, name in ours if not is_there(module, name)] == []
+
+
+def is_there(module: str, name: str) -> bool:
+    """Whether a module has this name, or a module of this name in it."""
+    found = importlib.import_module(module)
+    return hasattr(found, name) or (hasattr(found, "__path__") and find_spec(f"{module}.{name}") is not None)
