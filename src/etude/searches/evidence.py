@@ -7,16 +7,16 @@ from typing import ClassVar
 from pydantic import Field
 
 from etude.concurrency import together
-from etude.config import TrainConfig, another_trial_tells
+from etude.config import another_trial_tells
 from etude.records import AppliedEdit, Attempt, Candidate, Edit, GateResult, Task, TrainState, Verdict
 from etude.searches.hand_out import MOST_MORE, RIVALS, validated
 from etude.searches.search import Known, Most, Search, SearchOptions
-from etude.searches.undo import attempted_again, audited, looking_back, without_harm, without_hidden_harm
+from etude.searches.undo import attempted_again, audited, looking_back, most_undone, without_harm, without_hidden_harm
 from etude.skill import apply_edit, revised, token_count
 from etude.stages.proof import SET_TRIES, prove
 from etude.stages.reflect import Context, Minibatches, Reflection, after_reflection, analyses, is_silent
 from etude.stages.shared.attribution import MOST as ATTRIBUTED
-from etude.stages.shared.contest import ADDITION, REMOVAL
+from etude.stages.shared.contest import ADDITION
 from etude.stages.shared.copies import Copies
 from etude.stages.shared.history import measured, noted
 from etude.stages.shared.jury import BREAKS
@@ -40,9 +40,6 @@ _IDLE, _AT_FIRST = 4, 8
 """Steps in a row that change nothing before the search ends, unless none failed, and before anything has entered. On
 few tasks an epoch is one step: after two, a third of the runs on four tasks had found half of the rules; after four,
 half of the runs on tasks that need three rules at once nothing, by an optimizer half of whose edits do nothing."""
-_SAMPLE, _FAILING, _WATCHED, _ACCUSERS = 40, 24, 4, 8
-"""For the most that a run does: tasks of an audit, those that keep failing, that are attempted with a new skill, and
-that accuse an edit."""
 _FRESH = 1_000
 """With `train.fresh_attempts`, the trials of an epoch begin with so many for each epoch before."""
 
@@ -57,10 +54,6 @@ class EvidenceOptions(SearchOptions):
     revisits: int = Field(default=24, ge=0)
     """This many of the training tasks that were solved when last attempted are attempted again in each later epoch,
     in addition to all others. Of several targets each has its share of them."""
-
-    def revisits_of(self, config: TrainConfig) -> int:
-        """Solved tasks that an epoch attempts again: it attempts each task with one of several targets only."""
-        return self.revisits // max(1, len(config.targets))
 
 
 class EvidenceSearch(Search):
@@ -84,12 +77,7 @@ class EvidenceSearch(Search):
         # For each task the questions which edits it needs, and what these then show.
         needed = 2 + ATTRIBUTED + 2 * SET_TRIES
         proof = visits * (1 + options.edits + needed) + contests
-        halvings = (steps * options.edits).bit_length()
-        looks = steps + 6 * epochs + 3
-        races = 3 if len(known.config.targets) > 1 else 2
-        judged = looks * 4 * races * REMOVAL.most  # one edit, then several; with them and without
-        traced = looks * _WATCHED + epochs * _FAILING + (looks * _ACCUSERS + epochs * _FAILING) * (halvings + 5)
-        tidy = judged + traced + 2 * (epochs + 1) * _SAMPLE
+        tidy = most_undone(steps, epochs, options.edits, len(known.config.targets))
         asked = 2 * _READINGS * steps  # each may be asked once more for citations
         return Most(2 * visits + proof + tidy + (6 + RIVALS) * val + MOST_MORE, asked)
 
@@ -125,7 +113,8 @@ class EvidenceSearch(Search):
         """What may fail: tasks that nobody has tried or that failed last time, and a sample of those that were
         solved, which tells when an edit has broken them."""
         solved = [task.id for task in tasks if task.id in state.earlier and state.earlier[task.id].solved]
-        left_out = set(solved[self._options.revisits_of(self._config) :])
+        revisits = self._options.revisits // max(1, len(self._config.targets))  # a task is for one of them
+        left_out = set(solved[revisits:])
         return [task for task in tasks if task.id not in left_out]
 
     async def _collect(self, state: TrainState, tasks: Sequence[Task]) -> tuple[list[Attempt], list[Task]]:

@@ -8,13 +8,14 @@ from etude.records import Attempt, Candidate, Edit, GateResult, Task, TrainState
 from etude.run_log import RunLog, counted
 from etude.skill import apply_edits
 from etude.stages.evaluation import shuffled
-from etude.stages.harm import judged, suspected
+from etude.stages.harm import ACCUSERS, judged, suspected
+from etude.stages.shared.contest import REMOVAL
 from etude.stages.shared.history import measured, noted, seen_as_well
 from etude.stages.shared.jury import Jury
 from etude.stages.shared.nearest import nearest_first
 from etude.stages.shared.rollout import PlannedAttempt
 from etude.stages.state import after_verdict, moved_on
-from etude.stages.tracing import TraceResult, failing_now, keep_failing, named, traced_back, traced_hidden
+from etude.stages.tracing import FAILING, TraceResult, failing_now, keep_failing, named, traced_back, traced_hidden
 from etude.workbench import Workbench
 
 _AUDITED = 40
@@ -27,6 +28,16 @@ _LOOKED_BACK, _ABOUT = 4, 3
 noisy worlds six, beside twice the revisits, took a tenth more attempts and left harm as often. With all of them drawn
 by chance, four of 32 skills ended with a line that does harm, such as one that contradicts another; so, one of 32
 (edits that break others and one label for all, seeds 1 to 16)."""
+
+
+def most_undone(steps: int, epochs: int, edits: int, targets: int) -> int:
+    """The most attempts that all of this takes, with so many edits in a step."""
+    looks = steps + 2 * _TURNS * epochs + _TURNS
+    races = 3 if targets > 1 else 2
+    judged = looks * 4 * races * REMOVAL.most  # one edit, then several; with them and without
+    halvings, hidden = (steps * edits).bit_length(), epochs * FAILING
+    traced = looks * _LOOKED_BACK + hidden + (looks * ACCUSERS + hidden) * (halvings + 5)
+    return judged + traced + 2 * (epochs + 1) * _AUDITED
 
 
 def looking_back(bench: Workbench, state: TrainState, left: Sequence[Task]) -> list[Task]:

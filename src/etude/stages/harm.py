@@ -29,7 +29,7 @@ _IN_A_ROW = 4
 _SUSPECTED = log(9)
 """Log odds from which an edit has to show itself. With .15 and one pass before, at compliance .88, all of six runs
 with a line that breaks a sixth of the tasks came above it, and three of six others."""
-_LEAST, _MOST = 3, 8
+_LEAST, ACCUSERS = 3, 8
 """Tasks that accuse an edit: fewer are mostly noise, and more are not needed where most of them are right."""
 _AT_ONCE = 4
 """Tasks that are attempted in one round, with an edit and without."""
@@ -49,7 +49,7 @@ def suspected(jury: Jury) -> Suspect | None:
         lost = _lost(jury, removal.entered).items()
         found = sorted((-since, name) for name, since in lost if since > 1 or not jury.repeats(jury.tasks[name]))
         if len(found) >= _LEAST:
-            return Suspect(removal.edit, tuple(jury.tasks[name] for _, name in found[:_MOST]))
+            return Suspect(removal.edit, tuple(jury.tasks[name] for _, name in found[:ACCUSERS]))
     return None
 
 

@@ -17,7 +17,7 @@ from etude.records import Attempt, Task, TrainState
 from etude.stages.shared.jury import Jury, Removal, Suspect
 from etude.stages.shared.rollout import PlannedAttempt
 
-_FAILING = 24
+FAILING = 24
 """Tasks that keep failing which are attempted with edits left out."""
 _FIRST = 8
 """Of these, so many come first: where no more of them pass than luck explains, the others are not asked."""
@@ -110,7 +110,7 @@ def keep_failing(jury: Jury) -> list[Task]:
         if name not in led and jury.tasks[name].own_id not in passed and len(last) == 2 and not any(last):
             found.append((-known.seen[-1][0], name))
     enough = len(jury.removals) >= _PARTS and len(found) > _VOTES
-    return [jury.tasks[name] for _, name in sorted(found)][:_FAILING] if enough else []
+    return [jury.tasks[name] for _, name in sorted(found)][:FAILING] if enough else []
 
 
 def failing_now(state: TrainState, tasks: Sequence[Task]) -> list[Task]:
