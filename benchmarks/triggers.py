@@ -80,19 +80,18 @@ class DescribingOptimizer(ChatModel):
 
     name = "scripted"
     endpoint = "this process"
-    reads_first = True
 
     def __init__(self, document: Described, skills: Mapping[str, Skill]) -> None:
         self._document = document
         self._bodies = {name: Document.parse(skill.text).body for name, skill in skills.items()}
-        self._needed = set[str]()
+        self._asked = dict[str, Counter[str]]()
+        """By skill, the words of the requests that need it, and in how many of them each is."""
 
     async def complete(self, request: ChatRequest) -> Reply:
         text = "\n".join(message.text for message in request.messages if message.role == "user")
         schema = request.response_schema.body if request.response_schema else {}
         values: dict[str, Any] = nothing(schema, schema) if schema else {"reasoning": "", "edits": []}
-        skill, knows = re.search(_INNER.format("skill", "skill"), text, re.DOTALL), bool(self._needed)
-        knows = knows or not self.reads_first
+        skill, knows = re.search(_INNER.format("skill", "skill"), text, re.DOTALL), bool(self._asked)
         failed, missed, takers = list[str](), dict[str, Counter[str]](), Counter[str]()
         for name, attributes, shown in _ATTEMPT.findall(text):
             parts = {
@@ -101,13 +100,15 @@ class DescribingOptimizer(ChatModel):
             feedback = parts["feedback"][1] if parts["feedback"] else ""
             needs = _NEEDS.search(feedback)
             takers.update(_OPENED.findall(feedback))
-            if re.search(r'\bhard="1', attributes):
-                self._needed |= {parts["answer"][1].strip()} if parts["answer"] else set()
-            elif needs and parts["task"]:
+            words = set(_words(parts["task"][1])) if parts["task"] else set[str]()
+            if re.search(r'\bhard="1', attributes) and parts["answer"]:
+                self._asked.setdefault(parts["answer"][1].strip(), Counter()).update(words)
+            elif needs:
                 failed.append(name)
-                missed.setdefault(needs[1], Counter()).update(set(_words(parts["task"][1])))
+                missed.setdefault(needs[1], Counter()).update(words)
         if "edits" in values and skill and failed and knows:
-            self._needed |= missed.keys()
+            for name, words in missed.items():
+                self._asked.setdefault(name, Counter()).update(words)
             new = self._written(self._document.read(skill[1]), missed, takers)
             edit = {"op": "replace", "target": skill[1], "content": new, "reason": "failed", "cites": failed}
             values |= {"reasoning": "Requests that fail.", "edits": [edit]}
@@ -125,8 +126,8 @@ class DescribingOptimizer(ChatModel):
                 first = f"{named[name]}{text}"
                 grown = _grown(first, self._bodies[name], missed[name], rare, bounds, len(first) + _MORE)
                 said[name] = grown.removeprefix(named[name])
-        able = {name for name in old if name not in self._needed and _SENTENCE.search(said[name])}
-        longer = [name for name in old if name in self._needed]
+        able = {name for name in old if name not in self._asked and _SENTENCE.search(said[name])}
+        longer = [name for name in old if name in self._asked]
         while sum(len(named[name]) + len(said[name]) for name in old) > self._document.longest:
             if not able:  # nobody is left to pay for it
                 dearest = longer.pop()
@@ -144,9 +145,8 @@ class DescribingOptimizer(ChatModel):
 class EvenOptimizer(DescribingOptimizer):
     """For a model that reads the whole list, in which long descriptions hide others: all skills get the same room,
     and those that were missed a little more. Each gets its name in a sentence, what is too long loses the sentences
-    that say least, and what is short gets parts of its own text."""
-
-    reads_first = False
+    that say least, and what is short gets parts of its own text, first those with words of all requests that need it:
+    with those of missed ones alone, others are missed then."""
 
     def _written(self, old: Mapping[str, str], missed: Mapping[str, Counter[str]], takers: Mapping[str, int]) -> str:
         common = Counter(word for text in old.values() for word in set(_words(text)))
@@ -155,8 +155,7 @@ class EvenOptimizer(DescribingOptimizer):
         while most - least > _STEP:
             room = (least + most) // 2
             new = {
-                name: self._within(room + _BEYOND * (name in missed), name, text, missed.get(name, Counter()), rare)
-                for name, text in old.items()
+                name: self._within(room + _BEYOND * (name in missed), name, text, rare) for name, text in old.items()
             }
             if sum(map(len, new.values())) > self._document.longest:
                 most = room
@@ -164,7 +163,8 @@ class EvenOptimizer(DescribingOptimizer):
                 least, found = room, new
         return self._document.text(found)
 
-    def _within(self, room: int, name: str, said: str, asked: Counter[str], rare: Mapping[str, float]) -> str:
+    def _within(self, room: int, name: str, said: str, rare: Mapping[str, float]) -> str:
+        asked = self._asked.get(name, Counter())
         bounds, first = self._document.bounds[name], f"Use it for {name.replace('-', ' ')}. "
         if said.startswith(first) or bounds.fault(f"{first}{said}"):
             first = ""
