@@ -14,8 +14,8 @@ from etude import ListEnvironment, Skill, Trainer
 from etude.protocols import ChatModel
 from etude.records import Attempt, ChatRequest, Edit, LedgerEntry, Reply, Score, Task, Trajectory, user
 from etude.skill.edits import apply_edits
+from etude.stages.shared.copies import names_one
 from etude.stages.shared.golds import Golds
-from etude.stages.shared.left_out import names_one
 from etude.stages.shared.own_words import OwnWords
 from etude.stages.shared.render import attempt_block, edit_budget_line, ledger_block, skill_block
 

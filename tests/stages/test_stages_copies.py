@@ -1,7 +1,7 @@
-"""Which failures can speak for an edit that copies training tasks."""
+"""Which failures can speak for an edit that copies training tasks, and whether it names one."""
 
 from etude.records import Attempt, Edit, Score, Task, Trajectory
-from etude.stages.shared.copies import Copies
+from etude.stages.shared.copies import Copies, names_one
 from etude.stages.shared.golds import Golds
 
 TASKS = [
@@ -56,3 +56,13 @@ def test_it_is_left_out_where_nothing_else_was_read() -> None:
 def test_an_edit_that_holds_the_answers_of_all_tasks_it_cites_is_left_out() -> None:
     assert spoken_for("- Answer yes-111.", "a1") == (("a1",), "it copies the gold answer of 't1'")
     assert spoken_for("- Answer yes-111.", "a1", "a2") == (("a2",), "")
+
+
+def test_an_edit_that_names_a_task_or_an_attempt_is_found_out() -> None:
+    edit = Edit(op="append", content="In train-0017 the answer is brave.")
+    assert names_one(edit, ["train-0017"]) == "it names 'train-0017'"
+
+
+def test_numbers_and_words_are_no_telling_names() -> None:
+    edit = Edit(op="append", content="Round to 12345 digits, as in sorting.")
+    assert names_one(edit, ["12345", "sorting", "a1"]) == ""

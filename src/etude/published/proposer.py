@@ -9,10 +9,9 @@ from etude.published.aggregate import aggregate, select
 from etude.published.options import PaperOptions
 from etude.published.schedules import Schedule
 from etude.published.update_modes import update_mode
-from etude.records import Attempt, Candidate, Edit, Patch, Skill, Task, TrainState
+from etude.records import Attempt, Candidate, Edit, LeftOut, Patch, Skill, Task, TrainState
 from etude.run_log import RunLog, counted
 from etude.stages.reflect import Context, Minibatches, Reflection, after_reflection, analyses, is_silent
-from etude.stages.shared.left_out import LeftOut
 from etude.stages.shared.proposals import Source, unite
 from etude.stages.state import after_rollout
 from etude.workbench import Workbench

@@ -14,7 +14,7 @@ from etude.records.decisions import (
     TrainState,
     Verdict,
 )
-from etude.records.edits import AppliedEdit, Candidate, Edit, EditFate, Patch, PatchOp, SuggestionOp
+from etude.records.edits import AppliedEdit, Candidate, Edit, EditFate, LeftOut, Patch, PatchOp, SuggestionOp
 from etude.records.messages import (
     ChatRequest,
     ImagePart,
@@ -50,6 +50,7 @@ __all__ = [
     "GateResult",
     "ImagePart",
     "LedgerEntry",
+    "LeftOut",
     "Message",
     "Metric",
     "Opaque",

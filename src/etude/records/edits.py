@@ -57,6 +57,15 @@ class AppliedEdit(Record):
     detail: str = ""
 
 
+class LeftOut(Record):
+    """An edit that is not tried."""
+
+    edit: Edit
+    why: str
+    faulty: bool = False
+    """The optimizer is to blame: the edit copies a task, or names a place that there is not."""
+
+
 class Patch(Record):
     """Edits that belong together."""
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from etude.concurrency import together
 from etude.config import another_trial_tells
-from etude.records import AppliedEdit, Attempt, Candidate, Edit, GateResult, Task, TrainState, Verdict
+from etude.records import AppliedEdit, Attempt, Candidate, Edit, GateResult, LeftOut, Task, TrainState, Verdict
 from etude.searches.hand_out import MOST_MORE, RIVALS, validated
 from etude.searches.search import Known, Most, Search, SearchOptions
 from etude.searches.undo import attempted_again, audited, looking_back, most_undone, without_harm, without_hidden_harm
@@ -17,10 +17,9 @@ from etude.stages.proof import SET_TRIES, prove
 from etude.stages.reflect import Context, Minibatches, Reflection, after_reflection, analyses, is_silent
 from etude.stages.shared.attribution import MOST as ATTRIBUTED
 from etude.stages.shared.contest import ADDITION
-from etude.stages.shared.copies import Copies
+from etude.stages.shared.copies import Copies, names_one
 from etude.stages.shared.history import measured, noted
 from etude.stages.shared.jury import BREAKS
-from etude.stages.shared.left_out import LeftOut, names_one
 from etude.stages.shared.proof_data import ProofInput
 from etude.stages.shared.proposals import unite
 from etude.stages.state import after_rollout, after_verdict, moved_on

@@ -1,11 +1,12 @@
 """Which of several edits a task needs that passes with all of them.
 
-A part of the edits is left out, and halved where the task fails without it, until nothing is left that could go. What
-an attempt says is weighed, since in noise a task fails now and then with all that it needs. What is found is a guess
-all the same, to be shown in attempts of its own.
+Parts of the edits are left out, one in each attempt, and halved where the task fails without it, until nothing is
+left that could go. What an attempt says is weighed, since in noise a task fails now and then with all that it needs.
+What is found is a guess all the same, to be shown in attempts of its own.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import islice
 from math import log
 
 from etude.stages.shared.noise import Outcomes, PassSpread
@@ -14,8 +15,9 @@ _LEFT = 0.1
 """What is left of how often a task passes without an edit that it needs: mostly what passes by luck."""
 _SURE = log(9)
 """Odds from which on a part is taken to be needed, or not to be. One pass without it is enough for the latter."""
-_NEEDED = log(39)
-"""The same for a single edit to be needed: with log 9, twice as many useless lines entered (seeds 20001 to 20008)."""
+_NEEDED = log(79)
+"""The same for a single edit to be needed. With log 39, half of the useless edits of three that tasks need at once
+entered with these where the task passes with .5 (simulated, 40 sets)."""
 _EACH = 12
 """Attempts without a part, at most: then it is what is likelier."""
 MOST, _UNSURE = 160, 40
@@ -47,11 +49,11 @@ async def needed_sets(
         for task, whole, none in both
         if none is False and (whole or (whole is False and sure))
     }
-    while left := [task for task, one in searched.items() if one.parts]:
-        turn = [task for task in left for _ in range(_AT_ONCE if again(task) else 1)]
-        passed = await ask([searched[task].fewer for task in turn], turn)
-        for task in left:
-            searched[task].told([each for name, each in zip(turn, passed, strict=True) if name == task])
+    while left := [one for one in searched.items() if one[1].parts]:
+        turns = [(task, fewer) for task, one in left for fewer in one.turn]
+        passed = iter(await ask([fewer for _, fewer in turns], [task for task, _ in turns]))
+        for _, one in left:
+            one.told(list(islice(passed, len(one.turn))))
     found: dict[tuple[int, ...], list[str]] = {}
     for task, one in searched.items():
         if sure or again(task) or len(one.needed) == 1:
@@ -64,34 +66,47 @@ class _TaskNeeds:
     """The edits that one task needs, as far as is known."""
 
     def __init__(self, edits: Sequence[int], seen: Outcomes, again: bool, most: int) -> None:
-        self.needed, self._seen, self._again, self._most = list(edits), seen, again, most
-        self.parts: list[list[int]] = []
-        """What may still go; the last one is left out next."""
-        self._without, self._made = Outcomes(), 0
-        self._halve(self.needed)
+        self.needed, self._seen, self._again, self._left = list(edits), seen, again, most
+        self._times = _AT_ONCE if again else 1
+        self.parts: dict[tuple[int, ...], Outcomes] = {}
+        """What may still go, and what came of the task without it."""
+        self._halve(tuple(edits))
 
     @property
-    def fewer(self) -> list[int]:
+    def turn(self) -> list[list[int]]:
         """What the task is attempted with next."""
-        return [each for each in self.needed if each not in self.parts[-1]]
+        fewer = [[each for each in self.needed if each not in part] for part in self.parts]
+        return [each for each in fewer for _ in range(self._times)][: max(1, self._left)]
 
     def told(self, passed: Sequence[bool | None]) -> None:
         """What came of it."""
-        self._made += len(passed)
-        self._without = self._without.joined(Outcomes(passed.count(True), passed.count(False)))
-        both = self._seen.joined(self._without)
-        odds = log(_SPREAD.two_kinds(self._seen, self._without, _LEFT) / _SPREAD.two_kinds(both, Outcomes(), 1))
-        sure = _NEEDED if odds > 0 and len(self.parts[-1]) == 1 else _SURE
-        if abs(odds) >= sure or sum(self._without) >= _EACH or not self._again:
-            fewer, part = self.fewer, self.parts.pop()
-            if odds < 0:
-                self.needed, self._seen = fewer, both
-            else:
+        asked = [part for part in self.parts for _ in range(self._times)]
+        for part, each in zip(asked, passed, strict=False):
+            if each is not None:
+                self.parts[part] = self.parts[part].plus(each)
+        self._left -= len(passed)
+        # What goes first shows how often the task passes, by which the others are weighed.
+        while odds := {part: odds for part in self.parts if (odds := self._settled(part)) is not None}:
+            part = min(odds, key=odds.__getitem__)
+            without = self.parts.pop(part)
+            if odds[part] >= 0:
                 self._halve(part)
-            self._without = Outcomes()
-        if self.parts and self._made >= self._most:
-            self.needed, self.parts = [], []
+                continue
+            self.needed = [each for each in self.needed if each not in part]
+            self._seen = self._seen.joined(without)
+            # Another part may go, too, but perhaps not both: what the one does the other may do.
+            self.parts = {other: Outcomes() if odds.get(other, 0) < 0 else seen for other, seen in self.parts.items()}
+        if self.parts and self._left <= 0:
+            self.needed, self.parts = [], {}
 
-    def _halve(self, part: list[int]) -> None:
+    def _settled(self, part: tuple[int, ...]) -> float | None:
+        """The log odds that the task needs some of a part; None while that is open."""
+        without = self.parts[part]
+        both = self._seen.joined(without)
+        odds = log(_SPREAD.two_kinds(self._seen, without, _LEFT) / _SPREAD.two_kinds(both, Outcomes(), 1))
+        sure = _NEEDED if odds > 0 and len(part) == 1 else _SURE
+        return odds if abs(odds) >= sure or sum(without) >= (_EACH if self._again else 1) else None
+
+    def _halve(self, part: tuple[int, ...]) -> None:
         if half := len(part) // 2:
-            self.parts += [part[:half], part[half:]]
+            self.parts |= {part[:half]: Outcomes(), part[half:]: Outcomes()}

@@ -1,4 +1,4 @@
-"""What an edit copies from training tasks, and which failures can then speak for it."""
+"""What an edit copies from training tasks, and which failures can then speak for it; whether it names one."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -44,3 +44,11 @@ class Copies:
             cites = [name for name in able if name in beside]
         why = "" if cites else self._own_words.why(edit.content, before)
         return edit.model_copy(update={"cites": tuple(cites)}), why
+
+
+def names_one(edit: Edit, names: Iterable[str]) -> str:
+    """Which of these tasks and attempts the edit names; empty when it names none."""
+    # A bare number or word may stand in a statement for reasons of its own.
+    telling = (name for name in names if len(name) > 4 and not name.isdigit() and any(map(str.isdigit, name)))
+    named = next((name for name in telling if name in edit.content), "")
+    return f"it names {named!r}" if named else ""
