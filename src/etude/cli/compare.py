@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from etude.cli.lookup import find_arm, here
+from etude.cli.lookup import find_arm, here, note_choice
 from etude.cli.settings import read_settings, with_options
 from etude.cli.terminal import output
 from etude.cli.terminal.output import text_lines
@@ -17,7 +17,6 @@ from etude.measure.compare import Asked, compared, lines_chosen_by, need_untrain
 from etude.records import MEANS
 from etude.records.answer import Remark
 from etude.records.summary import Comparison, Flip, ShipVerdict, seen_before, target_rows
-from etude.skill.folder import has_provenance
 from etude.store import RunView
 from etude.store.projections.runs import objects_of
 from etude.workbench import Given
@@ -32,7 +31,8 @@ def run(args: argparse.Namespace) -> int:
     a, b = find_arm(args.a), find_arm(args.b)
     if args.split == "all":
         for arm in (a, b):
-            need_untrained(arm.label, trained=bool(arm.step) or has_provenance(Path(arm.label)))
+            need_untrained(arm.label, trained=arm.trained)
+    note_choice((a, b), args.split)
     config = settings_for(args, a.run or b.run)
     places = [Path(arm.label if arm.run is None else arm.run.path) for arm in (a, b) if arm.step != 0]
     margin = args.margin - args.allow_loss  # one of them is 0

@@ -28,7 +28,7 @@ from etude.cli.terminal import output
 from etude.cli.trust import trusted
 from etude.cli.watch import watch
 from etude.config import load_config
-from etude.errors import DataError, SkillError
+from etude.errors import ConfigError, DataError, SkillError
 from etude.programs.project_paths import agent_of
 from etude.readable import counted
 from etude.records import Skill
@@ -49,8 +49,9 @@ def run(args: argparse.Namespace) -> int:
     check_free(config_path, args.force)
     drafted = args.make_tasks is not None
     files = {} if drafted else find_files(source)
-    if drafted:
-        check_free(folder / DRAFTS, args.force)
+    if drafted and (folder / DRAFTS).exists():  # a person may have corrected them
+        hint = f"move it away, or give another --folder; --force keeps {DRAFTS}, too"
+        raise ConfigError(f"{str(folder / DRAFTS)!r} exists already", hint=hint)
     data = _drafted(args, given, folder) if drafted and given else _settled(args, files)
     if data is None:
         return 0

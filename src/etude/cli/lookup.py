@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from etude.readable import some
 from etude.records import Skill
 from etude.records.provenance import Provenance
 from etude.skill import load_skill
-from etude.skill.folder import DESCRIBED, PROVENANCE, best_skill, place_of, skills_in
+from etude.skill.folder import DESCRIBED, PROVENANCE, best_skill, has_provenance, place_of, skills_in
 from etude.skill.parts import as_trained
 from etude.store import RunView, read_run, run_names
 from etude.store.projections.runs import decisions, reached_limit, trains_descriptions
@@ -35,6 +36,20 @@ class NamedSkill(NamedTuple):
     step: int | None = None
     """After which step of its run it was the skill; 0 for the initial one, None for a path."""
     run: RunView | None = None
+
+    @property
+    def trained(self) -> bool:
+        """Whether training tasks chose its lines."""
+        return bool(self.step) or has_provenance(Path(self.label))
+
+
+def note_choice(skills: Iterable[NamedSkill], split: str) -> None:
+    """Say so where tasks that a skill was chosen by are to judge it."""
+    if split in ("train", "val") and any(skill.trained for skill in skills):
+        output.note(
+            f"a skill that was trained does better on {split} tasks than on others, since such chose its lines: "
+            "only --split test says what it is worth on tasks like these"
+        )
 
 
 def find_run(name: str) -> RunView:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from etude.cli.compare import settings_for
 from etude.cli.evaluate import with_target
-from etude.cli.lookup import find_skill
+from etude.cli.lookup import find_skill, note_choice
 from etude.cli.settings import read_settings
 from etude.cli.several import measure_folder, skill_folders
 from etude.cli.terminal import output
@@ -24,6 +24,7 @@ def run(args: argparse.Namespace) -> int:
     if folders := skill_folders(args, "recheck", [args.skill]):
         return measure_folder(args, with_target(read_settings(args), args.target, args), folders, 1, args.margin)
     skill = find_skill(args.skill)
+    note_choice([skill], args.split)
     settings = settings_for(args, skill.run)
     config = with_target(settings, args.target, args)
     build_model(config.target)  # a bad name is reported before the first call

@@ -204,7 +204,7 @@ def _lines(result: Triggers) -> Iterator[str]:
     total = [("all", *_cells(result.opened), *_cells(result.quiet), "")] if len(result.skills) > 1 else []
     yield from text_lines([_COLUMNS, *map(_row, result.skills), *total])
     yield ""
-    yield f"opened where they should not be: {counted(result.false_openings, 'time')}"
+    yield f"opened where they should not be, of all in the list: {counted(result.false_openings, 'time')}"
     if result.voids:
         yield f"errors   {counted(result.voids, 'attempt')} errored; they are not counted"
     if result.unreadable:

@@ -97,7 +97,8 @@ class SkillTable(Record):
 async def acheck_suites(config: TrainConfig, suites: Sequence[Suite], **given: Unpack[Given]) -> list[Suite]:
     """Build whatever each suite needs, in a folder that is gone afterwards; nothing is sent. A suite that cannot be
     used gets its problem. Raises InputError: none of them can."""
-    checked, hint = list[Suite](), "`etude init --skill DIR` tries one skill"
+    checked = list[Suite]()
+    hint = "`etude init --skill DIR` tries one skill; where it has no evals, add --make-tasks 20"
     with TemporaryDirectory(prefix="etude-suites-") as folder:
         config = config.model_copy(update={"run": RunSection(folder=folder, name="check")})
         for suite in suites:

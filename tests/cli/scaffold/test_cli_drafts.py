@@ -40,6 +40,11 @@ def test_drafts_are_trained_on_once_a_person_has_reviewed_them(here: Path, capsy
     drafts.write_text(drafts.read_text().replace('"reviewed": false', '"reviewed": true'))
     assert main(TRAIN) == 0
     kept = drafts.read_text()
+    capsys.readouterr()
+    assert main([*INIT, "--make-tasks", "12", "--force"]) == 2  # what a person has corrected stays
+    assert "'tasks.json' exists already\nhint: move it away" in capsys.readouterr().err
+    assert drafts.read_text() == kept
+    drafts.unlink()
     assert main([*INIT, "--make-tasks", "12", "--force", "--json"]) == 0  # nothing is asked twice
     assert json.loads(kept)["tasks"] == json.loads(drafts.read_text())["tasks"]
 

@@ -115,7 +115,7 @@ def init(parser: Arguments) -> None:
     _value(parser, "--folder", "DIR", "where to make the project (default: here)", default=".")
     _value(parser, "--target", "MODEL", "the model that attempts tasks", default="openai:gpt-5.5")
     _value(parser, "--optimizer", "MODEL", "the model that proposes edits", default="openai:gpt-5.5")
-    _flag(parser, "--force", "overwrite an existing project, but no skill written by hand")
+    _flag(parser, "--force", "overwrite an existing project, but no skill written by hand and no drafted tasks")
 
 
 def doctor(parser: Arguments) -> None:

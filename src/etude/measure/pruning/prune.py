@@ -6,7 +6,7 @@ from typing import Literal, Unpack
 
 from etude.build import open_workbench
 from etude.config import TrainConfig, another_trial_tells
-from etude.errors import DataError, SkillError
+from etude.errors import ConfigError, DataError, SkillError
 from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
 from etude.measure.pruning.sieve import MOST, Sieve
 from etude.records import Attempt, Edit, Record, Skill, digest
@@ -23,6 +23,7 @@ from etude.stages.evaluation import FRESH
 from etude.stages.shared.contest import decide
 from etude.stages.shared.noise import Outcomes
 from etude.stages.shared.rollout import PlannedAttempt
+from etude.store.views import read_view
 from etude.workbench import Given, Workbench, takes_given
 
 WHOLE = 5
@@ -72,7 +73,7 @@ class Pruned(Record):
     attempts: int
     ended: dict[Ended, int]
     """Attempts whose last reply did not end by itself."""
-    calls_sent: int
+    calls_sent: int = 0
     """This time; 0 when the journal knew all answers."""
     simulated: bool
     file: str
@@ -96,12 +97,16 @@ async def aprune_skill(
         code: also leave out blocks that hold code, names of functions or formulas.
 
     Raises:
-        InputError: there is no task, the skill has no block that could go, or something cannot be used as it is.
+        InputError: there is no task, the skill has no block that could go, the run has pruned another skill, or
+            something cannot be used as it is.
         StopRun: a budget is used up, an endpoint is dead, or attempts errored.
     """
     config = config.model_copy(update={"test": config.test.model_copy(update={"enabled": False})})
     async with open_workbench(config, given, claim=False) as bench:
         pruning = _Pruning(bench, code)
+        before = read_view(Path(bench.folder.path) / "pruned/prune.json", Pruned)
+        if before is not None and before.hash != bench.skill.hash:
+            raise ConfigError(f"run {bench.folder.name!r} has pruned another skill", hint="give another --name")
         bench.emit(Notice(level="info", text=pruning.plan(allow_loss)))
         sent = bench.spend.totals().total_calls
         bench.emit(StageStarted(stage=ATTEMPTING["train"], step=0, epoch=0))
@@ -188,7 +193,6 @@ class _Pruning:
             verdict=verdict.verdict,
             attempts=len(self.made),
             ended=counted_ends(each.score for _, each in self.made if each.score is not None),
-            calls_sent=0,
             simulated=any(each.simulated for _, each in self.made),
             file="",
         )
