@@ -11,11 +11,10 @@ from pydantic import BaseModel
 from etude.measure.audit.suite import Audit
 from etude.measure.evaluate import SkillEvaluation
 from etude.measure.seeds import SeedReport
-from etude.records import Attempt, Patch, Proof, Trajectory
+from etude.records import Attempt, LeftOut, Patch, Proof, Trajectory
 from etude.records.provenance import Provenance
 from etude.records.summary import Comparison, Summary
 from etude.stages.reflect import Reflection
-from etude.stages.shared.left_out import LeftOut
 from etude.store.views import AskedTask, GateView, UpdateView
 
 GENERATED = "<!-- Written by scripts/docs. Change the docstrings in the code instead. -->\n\n"

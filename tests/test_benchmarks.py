@@ -105,7 +105,7 @@ def test_kinds_bring_more_rewordings_together_and_no_two_wishes(modules) -> None
 
 
 SCRIPTS = sorted(
-    path for folder in ("benchmarks", "examples", "integrations") for path in (ROOT / folder).rglob("*.py")
+    path for folder in ("benchmarks", "examples", "integrations", "scripts") for path in (ROOT / folder).rglob("*.py")
 )
 
 

@@ -33,6 +33,24 @@ def test_two_skills_of_a_run_are_compared_from_what_it_paid_for(demo_project: Pa
     assert "call_finished" not in {event["kind"] for event in events[last:]}
 
 
+@pytest.mark.parametrize(
+    ("words", "split", "said"),
+    [
+        (["compare", f"{RUN}:initial", f"{RUN}:best", "--trials", "1"], "train", True),
+        (["compare", f"{RUN}:initial", f"{RUN}:best", "--trials", "1"], "val", True),
+        (["compare", "none", f"{RUN}:initial", "--trials", "1"], "val", False),
+        (["recheck", f"{RUN}:best", "--target", "simulated:target"], "val", True),
+        (["recheck", f"{RUN}:best", "--target", "simulated:target"], "test", False),
+    ],
+)
+def test_a_trained_skill_is_said_to_do_better_on_tasks_that_chose_its_lines(
+    words: list[str], split: str, said: bool, demo_project: Path, capsys: Captured
+) -> None:
+    assert main([*words, "--split", split]) in (0, 4, 5)
+    told = f"a skill that was trained does better on {split} tasks than on others"
+    assert (told in capsys.readouterr().err) is said
+
+
 def test_none_is_an_arm_without_a_skill_and_costs_nothing_where_the_run_knows_it(
     demo_project: Path, capsys: Captured
 ) -> None:

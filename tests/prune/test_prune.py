@@ -15,7 +15,7 @@ from etude import ListEnvironment, Skill, Task
 from etude.cli.main import main
 from etude.cli.prune import _lines  # pyright: ignore[reportPrivateUsage]
 from etude.config import make_config
-from etude.errors import InputError, SkillError, StopRun
+from etude.errors import ConfigError, InputError, SkillError, StopRun
 from etude.measure.pruning.prune import WHOLE, Pruned, aprune_skill
 from etude.measure.pruning.sieve import Sieve
 from etude.records import ChatRequest
@@ -188,6 +188,15 @@ def test_what_one_of_several_targets_needs_stays(tmp_path: Path) -> None:
         "contrary",
     }
     assert [block.text for block in result.blocks if block.fate == "gone"][-1:] == [f"- {dead}\n"]
+
+
+def test_a_run_prunes_one_skill_and_keeps_what_came_of_it(tmp_path: Path) -> None:
+    first = Path(prune(tmp_path).file)
+    kept = first.read_text()
+    with pytest.raises(ConfigError, match="run 'p' has pruned another skill"):
+        prune(tmp_path, TEXT.replace("Sign at the end", "Sign at the top"))
+    assert first.read_text() == kept
+    assert Path(prune(tmp_path).file).read_text() == kept
 
 
 def test_a_budget_stops_it_and_nothing_is_paid_twice(tmp_path: Path) -> None:

@@ -318,7 +318,14 @@ def test_a_plan_knows_what_a_folder_may_ask(skills: None, capsys: Captured) -> N
 
 
 @pytest.mark.parametrize(
-    "words", [["--split", "val"], ["--evals", "out"], ["--skill", "none"], ["--target", "a", "--target", "b"]]
+    "words",
+    [
+        ["--split", "val"],
+        ["--split", "test"],
+        ["--evals", "out"],
+        ["--skill", "none"],
+        ["--target", "a", "--target", "b"],
+    ],
 )
 def test_what_only_one_skill_has_is_refused(skills: None, capsys: Captured, words: list[str]) -> None:
     assert main(["evaluate", "--skill", "skills", *words]) == 2

@@ -29,15 +29,16 @@ EXIT_CODES: Mapping[ShipVerdict, int] = {"ship": 0, "inconclusive": 4, "do not s
 def run(args: argparse.Namespace) -> int:
     """Compare two skills on the same tasks and print the verdict, the difference and the tasks behind it."""
     a, b = find_arm(args.a), find_arm(args.b)
-    if args.split == "all":
+    split = args.split or "test"
+    if split == "all":
         for arm in (a, b):
             need_untrained(arm.label, trained=arm.trained)
-    note_choice((a, b), args.split)
+    note_choice((a, b), split)
     config = settings_for(args, a.run or b.run)
     places = [Path(arm.label if arm.run is None else arm.run.path) for arm in (a, b) if arm.step != 0]
     margin = args.margin - args.allow_loss  # one of them is 0
     chosen_by = frozenset[str]().union(*map(lines_chosen_by, places))
-    asked = Asked(args.split, args.trials, margin, not margin, chosen_by)
+    asked = Asked(split, args.trials, margin, not margin, chosen_by)
 
     async def work(given: Given) -> Comparison:
         return await compared(config, (a.skill, b.skill), asked, given)

@@ -111,7 +111,7 @@ def _evaluate(
 ) -> SkillEvaluation:
     async def work(given: Given) -> SkillEvaluation:
         given["skill"] = skill.skill
-        return await aevaluate_skill(config, args.split, args.trials, attempts=attempts, **given)
+        return await aevaluate_skill(config, args.split or "test", args.trials, attempts=attempts, **given)
 
     return watch(work, args.command)
 

@@ -24,7 +24,8 @@ def run(args: argparse.Namespace) -> int:
     if folders := skill_folders(args, "recheck", [args.skill]):
         return measure_folder(args, with_target(read_settings(args), args.target, args), folders, 1, args.margin)
     skill = find_skill(args.skill)
-    note_choice([skill], args.split)
+    split = args.split or "test"
+    note_choice([skill], split)
     settings = settings_for(args, skill.run)
     config = with_target(settings, args.target, args)
     build_model(config.target)  # a bad name is reported before the first call
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
     async def work(given: Given) -> Recheck:
         given["skill"] = skill.skill
-        return await arecheck_skill(config, args.split, before=known, margin=args.margin, **given)
+        return await arecheck_skill(config, split, before=known, margin=args.margin, **given)
 
     result = watch(work, args.command)
     output.measured(result, _lines(result, of), as_json=args.json, simulated=result.simulated)

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
     async def work(given: Given) -> Audit:
         given["skill"] = skill.skill
-        return await aaudit_skill(config, args.split, **given)
+        return await aaudit_skill(config, args.split or "all", **given)
 
     result = watch(work, args.command)
     output.measured(result, _lines(result), as_json=args.json, simulated=result.simulated)

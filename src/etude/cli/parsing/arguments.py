@@ -149,7 +149,7 @@ def train(parser: Arguments) -> None:
 def _split(parser: Arguments, *, whole: bool = False) -> None:
     about = "train, val or test (default)" + ("; all, for skills that were not trained" if whole else "")
     choices = ("train", "val", "test", *(["all"] if whole else []))
-    _value(parser, "--split", "SPLIT", about, choices=choices, default="test")
+    _value(parser, "--split", "SPLIT", about, choices=choices)
 
 
 def _split_and_trials(parser: Arguments, trials: int = 1, *, whole: bool = False) -> None:
@@ -214,7 +214,7 @@ def audit(parser: Arguments) -> None:
     _value(parser, "skill", "SKILL", f"{_SKILL}; or a folder of skills, for a table of all on their own evals")
     _config(parser, "the settings of the run that SKILL names, else ")
     choices = ("train", "val", "test", "all")
-    _value(parser, "--split", "SPLIT", "train, val, test or all (default)", choices=choices, default="all")
+    _value(parser, "--split", "SPLIT", "train, val, test or all (default)", choices=choices)
     about = "then say of so many answers whether they pass, to learn how far the judge can be trusted (as in 30)"
     _value(parser, "--label", "N", about, type=_COUNT, default=0)
 

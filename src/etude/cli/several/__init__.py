@@ -57,7 +57,7 @@ def skill_folders(args: argparse.Namespace, verb: str, named: Sequence[str]) -> 
     found = [path for place in named for path in folders_in(place)]
     if found:
         several = len(named) > 1 or (verb == "evaluate" and len(args.target or ()) > 1)
-        if several or args.split not in ("test", "all") or getattr(args, "evals", None):
+        if several or args.split or getattr(args, "evals", None):
             raise UsageError(
                 "a folder of skills goes with no further --skill, --target, --split or --evals",
                 hint="each of its skills is attempted on all tasks that it brings",
