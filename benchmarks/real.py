@@ -29,10 +29,9 @@ from scripted_optimizer import ScriptedOptimizer
 
 from etude import ListEnvironment, Skill, Summary, Trainer
 from etude.agents.chat import ChatAgent
-from etude.cli.watch import answered, asked, told
+from etude.cli.watch import watch
 from etude.config import ModelSection
 from etude.envs.scorers.text import Exact
-from etude.errors import HandoffStop
 from etude.intervals import Arms, difference_interval, mean_interval, permutation
 from etude.models import Retrying, build_model
 from etude.prompts import Prompts
@@ -126,13 +125,7 @@ def train(family: Family, seed: int, plan: Plan, url: str, folder: Path) -> Summ
         settings["optimizer"] = {"model": f"handoff:{plan.by_hand}"}
     else:
         given["optimizer"] = ScriptedOptimizer()
-    while True:
-        try:
-            return Trainer(settings, **given).train()
-        except HandoffStop as stop:
-            questions = asked(stop)
-            sys.stderr.write(f"{told(questions, family.name)}\n")
-            asyncio.run(answered(questions, lambda: False))
+    return watch(lambda more: Trainer(settings, **(given | more)).atrain(), "give the same command again", wait=True)
 
 
 async def attempts(text: str, tasks: Sequence[Task], target: ModelSection) -> list[Trajectory]:
