@@ -12,7 +12,6 @@ import asyncio
 import json
 import os
 import random
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -24,8 +23,7 @@ from statistics import median
 from typing import Any
 
 from hard_worlds import WORLD, model
-from harness import machine
-from peers import RESULTS
+from harness import command_line, write_results
 from slots import WORLDS, tasks_of
 from virtual_time import in_virtual_time
 
@@ -226,11 +224,10 @@ def floods(sides: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run and write results."""
-    parser = argparse.ArgumentParser(description="Slow and refused answers in virtual time.")
+    parser = command_line(__doc__, "latency")
     parser.add_argument("--quick", action="store_true", help="one seed")
     parser.add_argument("--before", type=Path, metavar="FOLDER", help="source of another version to compare with")
     parser.add_argument("--one", type=int, metavar="SEEDS", help=argparse.SUPPRESS)
-    parser.add_argument("--out", type=Path, default=RESULTS / "latency.json", help="where results go")
     args = parser.parse_args(words)
     if args.one:
         print(json.dumps(measure(args.one)))
@@ -241,14 +238,7 @@ def main(words: Sequence[str] | None = None) -> int:
         runs = pool.map(lambda source: measured(seeds, source), sources.values())
         sides = dict(zip(sources, runs, strict=True))
     given = [*(["--quick"] if args.quick else []), *(["--before", "FOLDER"] if args.before else [])]
-    results = {
-        "title": "Slow and refused answers",
-        "command": shlex.join(["scripts/benchmark", "latency", *given]),
-        "machine": machine(),
-        "tables": [trainings(sides), floods(sides)],
-    }
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps(results, indent=1) + "\n")
+    write_results(args.out, "Slow and refused answers", ["latency", *given], [trainings(sides), floods(sides)])
     return 0
 
 
