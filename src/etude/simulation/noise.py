@@ -8,14 +8,10 @@ from functools import lru_cache
 from etude.simulation.families import telling_rules
 from etude.simulation.families.family import Family, Faults, relevant
 from etude.simulation.rules import TeachableRule, Teaching, statements, states, taught
-from etude.simulation.text import tokens, uniform
+from etude.simulation.text import element, tokens, uniform
 
 _FRONT_MATTER = re.compile(r"^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n)+---[ \t]*$", re.MULTILINE)
-_ELEMENT = re.compile(
-    r"<(?P<tag>[\w-]*skill[\w-]*)(?:\s[^>]*)?>(?P<body>.*?)</(?P=tag)(?:\s[^>]*)?>", re.DOTALL | re.IGNORECASE
-)
-
-
+_ELEMENT = element(r"[\w-]*skill[\w-]*")
 MOST_SKILL = 8000
 """Estimated tokens that no skill has: a longer text has the prompt of an agent program around the skill."""
 
@@ -25,9 +21,9 @@ def skill_tokens(instructions: str, rules: tuple[TeachableRule, ...]) -> int:
     """Estimated tokens of the skill: the element named after skills, else the document with front matter, else all
     of the instructions. In a text too long to be a skill, only what stands from the first statement on a rule to the
     last one counts: which program asks must not matter."""
-    element = _ELEMENT.search(instructions)
+    shown = _ELEMENT.search(instructions)
     front = _FRONT_MATTER.search(instructions)
-    text = element["body"] if element else instructions[front.start() :] if front else instructions
+    text = shown["body"] if shown else instructions[front.start() :] if front else instructions
     if tokens(text) <= MOST_SKILL:
         return tokens(text)
     said = [one.sentence for one in statements(text, rules)]

@@ -14,7 +14,7 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from etude.records import ChatRequest, Reply, ToolCall, Usage, digest
-from etude.simulation.text import tokens
+from etude.simulation.text import element, tokens
 
 Json = Mapping[str, Any]
 
@@ -238,13 +238,10 @@ def wanted_form(request: ChatRequest) -> WantedForm | None:
 
 
 _ASKED = re.compile(r"\bJSON\b[^{}\n]*:\s*(?=\{)")
-_FENCED_DATA = re.compile(
-    r"<(?P<tag>(?:attempt|transcript|task|skill|told|table|patch|patches|edits|ledger|memory|guidance|rubric|reference"
-    r"|data|conversation|request)(?:-\w+)?)(?:\s[^>]*)?>(?:(?!<(?P=tag)[\s>]).)*?</(?P=tag)(?:\s[^>]*)?>",
-    re.DOTALL | re.IGNORECASE,
+FENCED_DATA = element(
+    r"(?:attempt|transcript|task|skill|told|table|patch|patches|edits|ledger|memory|guidance|rubric|reference|data"
+    r"|conversation|request)(?:-\w+)?"
 )
-
-
 _VALUE = re.compile(r'("(?:[^"\\]|\\.)*")((?:\s*\|\s*"[^"]*")*)|\b(string|integer|number|boolean)\b')
 _EXAMPLES = {"string": '""', "integer": "0", "number": "0.5", "boolean": "true"}
 
@@ -253,7 +250,7 @@ _EXAMPLES = {"string": '""', "integer": "0", "number": "0.5", "boolean": "true"}
 def _shown(text: str) -> Mapping[str, Any] | None:
     """The schema of the last skeleton that the text asks to be filled: JSON, in which values may be named by their
     type or as a choice."""
-    bare = _FENCED_DATA.sub(" ", text) if "JSON" in text else ""
+    bare = FENCED_DATA.sub(" ", text) if "JSON" in text else ""
     found: Mapping[str, Any] | None = None
     for asked in _ASKED.finditer(bare):
         try:

@@ -36,6 +36,13 @@ def _folded(answer: str) -> str:
     return squeeze(answer).casefold().rstrip(".")
 
 
+def element(tags: str) -> re.Pattern[str]:
+    """Matches an element whose tag is one of these (a regular expression), whatever else its tags say, with no other
+    one of the same tag inside. `body` is what it holds."""
+    body = r"(?P<body>(?:(?!<(?P=tag)[\s>]).)*?)"
+    return re.compile(rf"<(?P<tag>{tags})(?:\s[^>]*)?>{body}</(?P=tag)(?:\s[^>]*)?>", re.DOTALL | re.IGNORECASE)
+
+
 _LEARNED = re.compile(
     r"^[ \t]*<!--\s*(?P<who>[\w-]+):begin learned\s*-->[ \t]*\n(?P<body>.*?)"
     r"(?P<end>^[ \t]*<!--\s*(?P=who):end learned\s*-->)",
