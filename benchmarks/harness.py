@@ -16,12 +16,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from endpoint import metered_endpoint
+from endpoint import Meter
 from environments import OURS, SYSTEMS, CannotRun, python_for
 from hard_worlds import WORLD
 from measure import longest_chain
 
 from etude.records import Task
+from etude.simulation.endpoint import running
 
 sys.path.append(str(SYSTEMS))
 from contract import Job, Outcome, read_outcome, write_job
@@ -134,12 +135,11 @@ def measure(
     except CannotRun as error:
         return Run(system, seed, reason=str(error)), None
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
-        with metered_endpoint(setting.latency) as endpoint:
+        with running(meter := Meter(setting.latency)) as endpoint:
             write_job(_job(setting, splits, seed, endpoint.url, folder, settings if system == OURS else ()))
             started = time.monotonic()
             reason = _drive(python, system, Path(folder), minutes)
             elapsed = time.monotonic() - started
-            stats = endpoint.stats()
         if reason:
             return Run(system, seed, reason=reason), None
         outcome = read_outcome(Path(folder))
@@ -148,10 +148,10 @@ def measure(
         seed,
         load=load,
         process_seconds=elapsed,
-        target_calls=stats["by_model"].get(setting.target, 0),
-        optimizer_calls=stats["by_model"].get(setting.optimizer, 0),
-        most_in_flight=endpoint.meter.most,
-        chain=longest_chain(endpoint.meter.spans),
+        target_calls=meter.stats.by_model.get(setting.target, 0),
+        optimizer_calls=meter.stats.by_model.get(setting.optimizer, 0),
+        most_in_flight=meter.most,
+        chain=longest_chain(meter.spans),
     )
     return _judged(run, outcome, splits, setting), outcome
 

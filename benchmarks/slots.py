@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from endpoint import metered_endpoint
+from endpoint import Meter
 from hard_worlds import WORLD, model
 from harness import command_line, write_results
 from measure import longest_chain
@@ -34,6 +34,7 @@ from etude import ListEnvironment, Skill, Trainer, evaluate_skill, make_config
 from etude.config import merge
 from etude.executors.local import LocalExecutor
 from etude.records import Task
+from etude.simulation.endpoint import running
 
 VAL, TRUTH = 80, 200
 WORLDS = {"many": (None, "target", "optimizer"), "harsh": ("slips", "target-harsh", "optimizer-harsh")}
@@ -151,14 +152,13 @@ def in_flight(counts: Sequence[int], latency: float) -> dict[str, Any]:
     """Many requests in flight, over HTTP."""
     rows: list[list[Any]] = []
     for count in counts:
-        with metered_endpoint(latency) as endpoint:
+        with running(meter := Meter(latency)) as endpoint:
             plan = {"url": endpoint.url, "tasks": WAVES * count, "slots": count}
             words = [sys.executable, __file__, "--attempt", json.dumps(plan)]
             done = subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True)
-            received, meter = endpoint.stats()["received"], endpoint.meter
         found, chain = json.loads(done.stdout), longest_chain(meter.spans) * latency
         wall = found["seconds"]
-        rows.append([count, meter.most, received, chain, wall, f"{wall / chain:.2f}", found["cpu"]])
+        rows.append([count, meter.most, meter.stats.received, chain, wall, f"{wall / chain:.2f}", found["cpu"]])
         sys.stderr.write(f"{rows[-1]}\n")
     return {
         "caption": "Many requests in flight",
