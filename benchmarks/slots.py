@@ -31,7 +31,6 @@ from measure import longest_chain
 from virtual_time import Timed, in_virtual_time
 
 from etude import ListEnvironment, Skill, Trainer, evaluate_skill, make_config
-from etude.config import merge
 from etude.executors.local import LocalExecutor
 from etude.records import Task
 from etude.simulation.endpoint import running
@@ -101,7 +100,7 @@ def run(plan: Plan) -> Found:
             "test": {"enabled": False},
         }
         trainer = Trainer(
-            merge(config, {}),
+            config,
             env=ListEnvironment(train, val, scorer="exact"),
             skill=Skill(name="skill", text=WORLD.seed_skill(family)),
             target=target,
