@@ -46,7 +46,7 @@ class Rates(NamedTuple):
     """Of the fresh attempts, those that are made: a candidate that is behind after the first trial gets no others."""
 
 
-def rates(noise: float, optimizer: str, tasks: int, nights: int, seed: int = 0) -> Rates:
+def rates(noise: float, optimizer: str, tasks: int, nights: int) -> Rates:
     """Go through night after night.
 
     Args:
@@ -54,7 +54,7 @@ def rates(noise: float, optimizer: str, tasks: int, nights: int, seed: int = 0) 
             optimizer writes changes that for none, what a good one writes first solves all.
         tasks: held out.
     """
-    dice = random.Random(f"{seed} {noise} {optimizer} {tasks}")
+    dice = random.Random(f"0 {noise} {optimizer} {tasks}")
     passed = gained = proposed = made = 0
     helped = 1 - noise if optimizer == "good" else noise
     for _ in range(nights):

@@ -308,8 +308,8 @@ def _wrong_cites(finding: Diagnosis, ids: Sequence[str], draw: str) -> tuple[str
     return (f"a-{int(uniform('invented', draw) * 16**8):08x}",)
 
 
-def nearest_line(text: str, skill: str, cutoff: float = 0.6) -> str | None:
+def nearest_line(text: str, skill: str) -> str | None:
     """The line of the skill that resembles the text most, None when none does."""
     lines = [line.strip() for line in skill.splitlines() if line.strip()]
-    near = difflib.get_close_matches(squeeze(text), lines, n=1, cutoff=cutoff)
+    near = difflib.get_close_matches(squeeze(text), lines, n=1)
     return near[0] if near else None
