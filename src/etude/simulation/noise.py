@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from etude.readable import token_count
 from etude.simulation.families import telling_rules
 from etude.simulation.families.family import Family, Faults, relevant
 from etude.simulation.rules import TeachableRule, Teaching, statements, states, taught
-from etude.simulation.text import element, tokens, uniform
+from etude.simulation.text import element, uniform
 
 _FRONT_MATTER = re.compile(r"^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n)+---[ \t]*$", re.MULTILINE)
 _ELEMENT = element(r"[\w-]*skill[\w-]*")
@@ -24,11 +25,11 @@ def skill_tokens(instructions: str, rules: tuple[TeachableRule, ...]) -> int:
     shown = _ELEMENT.search(instructions)
     front = _FRONT_MATTER.search(instructions)
     text = shown["body"] if shown else instructions[front.start() :] if front else instructions
-    if tokens(text) <= MOST_SKILL:
-        return tokens(text)
+    if token_count(text) <= MOST_SKILL:
+        return token_count(text)
     said = [one.sentence for one in statements(text, rules)]
     places = [(start, start + len(sentence)) for sentence in said if (start := text.find(sentence)) >= 0]
-    return tokens(text[min(places)[0] : max(places)[1]]) if places else 0
+    return token_count(text[min(places)[0] : max(places)[1]]) if places else 0
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
+from etude.readable import token_count
 from etude.records import ChatRequest, Reply, ToolCall, Usage, digest
-from etude.simulation.text import element, tokens
+from etude.simulation.text import element
 
 Json = Mapping[str, Any]
 
@@ -288,9 +289,9 @@ def reply_with(request: ChatRequest, text: str) -> Reply:
 
 def usage_of(request: ChatRequest, text: str) -> Usage:
     """Estimated tokens: characters / 4 of all messages, tools and the schema, and of the reply."""
-    count = sum(tokens(message.text) for message in request.messages)
-    count += sum(tokens(call.arguments) for message in request.messages for call in message.tool_calls)
-    count += sum(tokens(json.dumps(tool.parameters)) + tokens(tool.description) for tool in request.tools)
+    count = sum(token_count(message.text) for message in request.messages)
+    count += sum(token_count(call.arguments) for message in request.messages for call in message.tool_calls)
+    count += sum(token_count(json.dumps(tool.parameters)) + token_count(tool.description) for tool in request.tools)
     if request.response_schema is not None:
-        count += tokens(json.dumps(request.response_schema.body))
-    return Usage(input_tokens=count, output_tokens=tokens(text))
+        count += token_count(json.dumps(request.response_schema.body))
+    return Usage(input_tokens=count, output_tokens=token_count(text))

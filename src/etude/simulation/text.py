@@ -3,13 +3,6 @@
 import hashlib
 import re
 
-CHARS_PER_TOKEN = 4
-
-
-def tokens(text: str) -> int:
-    """Estimated tokens: characters / 4, rounded up."""
-    return -(-len(text) // CHARS_PER_TOKEN)
-
 
 def uniform(*parts: object) -> float:
     """A number in [0, 1) that depends on nothing but the parts."""
