@@ -7,17 +7,14 @@ for it. The seeds are those on which the constants were chosen, so that the held
 benchmarks/results/ablation.json.
 """
 
-import argparse
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
 from decisions import WORLDS, Found, train
-from harness import machine
+from harness import command_line, write_results
 
 from etude.records import TrainState
 from etude.searches import evidence, hand_out, undo
@@ -25,7 +22,6 @@ from etude.stages import proof
 from etude.stages.shared import history, jury
 from etude.stages.shared.contest import ADDITION, Bar
 
-RESULTS = Path(__file__).parent / "results" / "ablation.json"
 NOTE = (
     "Share of the attainable score, mean and worst, of the skill handed out (where nothing can be learned it says "
     "nothing); target calls, median; useless lines, mean, and runs with a harmful line, of the skill that the search "
@@ -112,10 +108,9 @@ def cell(found: Sequence[Found]) -> str:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = command_line(__doc__, "ablation")
     parser.add_argument("--seeds", type=int, default=10, help="runs of each row (default %(default)s)")
     parser.add_argument("--only", default="", help="parts whose name contains this")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="results file")
     args = parser.parse_args(words)
     seeds = range(1, 1 + args.seeds)
     with ProcessPoolExecutor(2) as pool:
@@ -133,13 +128,7 @@ def main(words: Sequence[str] | None = None) -> int:
             measured("The default search without one part", PARTS, CONDITIONS),
             measured("Parts that look for harm, where there is some", LOOK_FOR_HARM, HARMED),
         ]
-    results = {
-        "title": "What each part is worth",
-        "command": f"scripts/benchmark ablation --seeds {args.seeds}",
-        "machine": machine(),
-        "tables": tables,
-    }
-    args.out.write_text(json.dumps(results, indent=1) + "\n")
+    write_results(args.out, "What each part is worth", ["ablation", "--seeds", str(args.seeds)], tables)
     return 0
 
 

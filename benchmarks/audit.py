@@ -9,20 +9,17 @@ five faults; 40 suites have none. Without noise, at temperature 0, a task has fo
 taught goes wrong in 5 or 12 of 100 attempts, for each rule that the task needs, and 3 of 100 replies say nothing.
 """
 
-import argparse
 import asyncio
-import json
 import random
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
-from pathlib import Path
 from typing import Any, TypeVar
 
 from hard_worlds import WORLD
-from harness import machine
+from harness import command_line, write_results
 from pydantic import BaseModel
 
 from etude.config import make_config
@@ -42,7 +39,6 @@ from etude.stages.shared.rollout import Rollout
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
 
-RESULTS = Path(__file__).parent / "results" / "audit.json"
 FAMILIES = ("sorting", "counting", "dates", "parcels", "slips")
 _ANSWER = re.compile(r"<answer-\w+>\n(.*?)\n</answer-", re.DOTALL)
 KINDS: Sequence[Kind] = tuple(FAULTS)
@@ -233,32 +229,26 @@ def rows_of(number: int) -> list[dict[str, Any]]:
     return [asyncio.run(row(number, kind, of)) for of in NOISE.values() for kind in kinds]
 
 
-def tables(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def tables(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """What audits came to, for the page."""
     known = [[name, *counts([one for one in rows if one["compliance"] == of])] for name, of in NOISE.items()]
     by_kind = [[FAULTS[kind][0], *(named(rows, kind, of) for of in NOISE.values())] for kind in KINDS]
-    return {
-        "title": "Audits of suites with known faults",
-        "command": "scripts/benchmark audit",
-        "machine": machine(),
-        "tables": [
-            {
-                "caption": "Suites with faults, and sound ones",
-                "columns": ["noise", "named", "false alarms", "sound ones accused", "attempts a task", "most"],
-                "rows": known,
-                "note": f"A suite has {TASKS} tasks, {PLANTED} of them with a fault of one kind. It is named where "
-                "most of these are found. False alarms are findings about other tasks. A sound suite is "
-                "accused where there is any finding.",
-            },
-            {
-                "caption": "Tasks with a fault that are named",
-                "columns": ["fault", *NOISE],
-                "rows": by_kind,
-                "note": "Of the tasks that say what the skill says, two of three have its very words.",
-            },
-        ],
-        "wrong": [one for one in rows if one["wrong"]],
-    }
+    return [
+        {
+            "caption": "Suites with faults, and sound ones",
+            "columns": ["noise", "named", "false alarms", "sound ones accused", "attempts a task", "most"],
+            "rows": known,
+            "note": f"A suite has {TASKS} tasks, {PLANTED} of them with a fault of one kind. It is named where "
+            "most of these are found. False alarms are findings about other tasks. A sound suite is "
+            "accused where there is any finding.",
+        },
+        {
+            "caption": "Tasks with a fault that are named",
+            "columns": ["fault", *NOISE],
+            "rows": by_kind,
+            "note": "Of the tasks that say what the skill says, two of three have its very words.",
+        },
+    ]
 
 
 def counts(rows: Sequence[dict[str, Any]]) -> list[Any]:
@@ -280,12 +270,12 @@ def named(rows: Sequence[dict[str, Any]], kind: Kind, compliance: float | None) 
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Audits of suites whose faults are known.")
+    parser = command_line(__doc__, "audit")
     parser.add_argument("--suites", type=int, default=40, help="with faults, and without (default 40)")
     parser.add_argument("--quick", action="store_true", help="10 of each")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="results file (default benchmarks/results)")
     args = parser.parse_args()
     rows: list[dict[str, Any]] = []
     for number in range(10 if args.quick else args.suites):
         rows += rows_of(number)
-        args.out.write_text(json.dumps(tables(rows), indent=1) + "\n")
+        wrong = [one for one in rows if one["wrong"]]
+        write_results(args.out, "Audits of suites with known faults", ["audit"], tables(rows), wrong=wrong)

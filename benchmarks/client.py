@@ -12,7 +12,6 @@ import argparse
 import asyncio
 import json
 import os
-import platform
 import shutil
 import socket
 import statistics
@@ -27,8 +26,6 @@ from typing import Any
 
 from client_ways import SKILL_CHARS, WAYS
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULT = ROOT / "benchmarks" / "results" / "client.json"
 LATENCY = 0.05
 """Seconds the endpoint waits before each answer."""
 CONCURRENCIES = (1, 16, 64, 256)
@@ -208,14 +205,10 @@ def main() -> None:
             say(*done[-1]["columns"])
             say(done[-1]["note"])
     if args.only is None:
-        words = "python benchmarks/client.py" + (" --quick" if args.quick else "")
-        machine = (
-            f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
-        )
-        result = {"title": "What the client costs", "command": words, "machine": machine, "tables": done}
-        RESULT.parent.mkdir(parents=True, exist_ok=True)
-        RESULT.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        say(f"\nwritten to {RESULT.relative_to(ROOT)}")
+        from harness import RESULTS, write_results  # not in the processes that are measured
+
+        words = ["client", *["--quick"] * args.quick]
+        write_results(RESULTS / "client.json", "What the client costs", words, done)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,6 @@ some on 20001 to 20020; the page shows the seeds of `FIRST`, on which nothing wa
 benchmarks/results/decisions.json.
 """
 
-import argparse
-import json
 import statistics
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -20,7 +18,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from harness import machine
+from harness import command_line, write_results
 from noisy_optimizer import Writer
 from noisy_target import Clerk
 from noisy_world import Forms, Truth, World, make_forms, said
@@ -29,7 +27,6 @@ from virtual_time import Timed, in_virtual_time
 from etude import Skill, Trainer
 from etude.config import merge
 
-RESULTS = Path(__file__).parent / "results" / "decisions.json"
 FIRST = 32_001
 """First of the seeds that nothing was chosen on. Those from 2001, 4001, 6001, 10001, 14001, 16001, 18001, 20001,
 24001, 27001, 28001, 30001, 31001 and, in part, 8001 and 12001 were run with earlier searches; since then some were
@@ -258,7 +255,7 @@ def row(found: Sequence[Found]) -> list[str]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = command_line(__doc__, "decisions")
     parser.add_argument("--seeds", type=int, default=20, help="runs of each condition (default %(default)s)")
     parser.add_argument(
         "--first",
@@ -267,7 +264,6 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--policy", choices=tuple(POLICIES), action="append", help="default: all")
     parser.add_argument("--only", default="", help="conditions whose name contains this, or one of several with |")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="results file")
     args = parser.parse_args(words)
     columns = ["condition", "attainable", *COLUMNS]
     tables: list[dict[str, Any]] = []
@@ -293,13 +289,7 @@ def main(words: Sequence[str] | None = None) -> int:
             if rows:
                 table = {"caption": CAPTIONS[policy] + kind, "columns": columns, "rows": rows}
                 tables.append(table | {"note": note.format(seeds=f"{seeds[0]} to {seeds[-1]}")})
-    results = {
-        "title": "Decisions under noise",
-        "command": f"scripts/benchmark decisions --seeds {args.seeds}",
-        "machine": machine(),
-        "tables": tables,
-    }
-    args.out.write_text(json.dumps(results, indent=1) + "\n")
+    write_results(args.out, "Decisions under noise", ["decisions", "--seeds", str(args.seeds)], tables)
     return 0
 
 

@@ -8,10 +8,8 @@ a wrong answer. Nobody corrects them here. True scores are computed, on tasks of
 benchmarks/results/drafts.json.
 """
 
-import argparse
 import asyncio
 import inspect
-import json
 import statistics
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
@@ -19,7 +17,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness import machine
+from harness import command_line, write_results
 
 from etude import Environment, ListEnvironment, Score, Skill, Task, Trainer, Trajectory
 from etude.cli.scaffold.drafts import draft_tasks, settings_of
@@ -31,8 +29,6 @@ from etude.simulation import make_tasks, true_score
 from etude.simulation.families import find_tasks
 from etude.simulation.families.family import right_answer
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULT = ROOT / "benchmarks" / "results" / "drafts.json"
 ABOUT = {
     "sorting": "Puts words in alphabetical order.",
     "counting": "Says how many things of a kind somebody has.",
@@ -132,17 +128,15 @@ def table(found: list[Found]) -> dict[str, Any]:
 
 def main() -> int:
     """Run and write results."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = command_line(__doc__, "drafts")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=RESULT, help="where results go")
     args = parser.parse_args()
     with ProcessPoolExecutor(2) as pool:
         found = table(list(pool.map(run, product(ABOUT, range(1, args.seeds + 1)))))
     for row in found["rows"]:
         print(*row, sep="\t")
-    command = "scripts/benchmark drafts" + ("" if args.seeds == 5 else f" --seeds {args.seeds}")
-    result = {"title": "Tasks from a skill", "command": command, "machine": machine(), "tables": [found]}
-    args.out.write_text(json.dumps(result, indent=1) + "\n")
+    words = ["drafts", *([] if args.seeds == 5 else ["--seeds", str(args.seeds)])]
+    write_results(args.out, "Tasks from a skill", words, [found])
     return 0
 
 

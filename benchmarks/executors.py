@@ -8,13 +8,11 @@ of the agent `chat` with 512 calls in flight, beside the longest chain of its ca
 The cluster is one of this machine.
 """
 
-import argparse
 import asyncio
 import itertools
 import json
 import multiprocessing
 import os
-import shlex
 import statistics
 import subprocess
 import sys
@@ -25,9 +23,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness import machine
+from harness import command_line, write_results
 from measure import longest_chain
-from peers import RESULTS
 
 from etude import Skill, Trainer
 from etude.config import ModelSection, make_config
@@ -154,9 +151,8 @@ def flight(executor: dict[str, Any], latency: float) -> list[Any]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run and write results."""
-    parser = argparse.ArgumentParser(description="Attempts in workers of Ray.")
+    parser = command_line(__doc__, "executors")
     parser.add_argument("--quick", action="store_true", help="fewer attempts, shorter calls")
-    parser.add_argument("--out", type=Path, default=RESULTS / "executors.json", help="where results go")
     args = parser.parse_args(words)
     rounds, attempts, latency = (3, 20, 2.0) if args.quick else (25, 20, 10.0)
     load = f"Processes that wanted a core in the minute before: {os.getloadavg()[0]:.0f}."
@@ -173,14 +169,7 @@ def main(words: Sequence[str] | None = None) -> int:
                 f"the workers in it. {load}",
             },
         ]
-    results = {
-        "title": "Attempts in workers of Ray",
-        "command": shlex.join(["scripts/benchmark", "executors", *["--quick"] * args.quick]),
-        "machine": machine(),
-        "tables": tables,
-    }
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps(results, indent=1) + "\n")
+    write_results(args.out, "Attempts in workers of Ray", ["executors", *["--quick"] * args.quick], tables)
     return 0
 
 

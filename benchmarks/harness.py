@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -15,17 +16,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from endpoint import metered_endpoint
+from endpoint import Meter
 from environments import OURS, SYSTEMS, CannotRun, python_for
 from hard_worlds import WORLD
 from measure import longest_chain
 
 from etude.records import Task
+from etude.simulation.endpoint import running
 
 sys.path.append(str(SYSTEMS))
 from contract import Job, Outcome, read_outcome, write_job
 from contract import Task as JobTask
 
+RESULTS = Path(__file__).parent / "results"
 MIXED = "mixed"
 """The name of all families in turn."""
 SEEDS_APART = 1000
@@ -132,12 +135,11 @@ def measure(
     except CannotRun as error:
         return Run(system, seed, reason=str(error)), None
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
-        with metered_endpoint(setting.latency) as endpoint:
+        with running(meter := Meter(setting.latency)) as endpoint:
             write_job(_job(setting, splits, seed, endpoint.url, folder, settings if system == OURS else ()))
             started = time.monotonic()
             reason = _drive(python, system, Path(folder), minutes)
             elapsed = time.monotonic() - started
-            stats = endpoint.stats()
         if reason:
             return Run(system, seed, reason=reason), None
         outcome = read_outcome(Path(folder))
@@ -146,10 +148,10 @@ def measure(
         seed,
         load=load,
         process_seconds=elapsed,
-        target_calls=stats["by_model"].get(setting.target, 0),
-        optimizer_calls=stats["by_model"].get(setting.optimizer, 0),
-        most_in_flight=endpoint.meter.most,
-        chain=longest_chain(endpoint.meter.spans),
+        target_calls=meter.stats.by_model.get(setting.target, 0),
+        optimizer_calls=meter.stats.by_model.get(setting.optimizer, 0),
+        most_in_flight=meter.most,
+        chain=longest_chain(meter.spans),
     )
     return _judged(run, outcome, splits, setting), outcome
 
@@ -232,16 +234,31 @@ def machine() -> str:
     return f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
 
 
-def computed(about: str, of: str, results: Callable[[int], Mapping[str, Any]], out: Path) -> int:
-    """The command line of a benchmark that asks no model: its results for a number of draws, as a file."""
-    parser = argparse.ArgumentParser(description=about)
+def command_line(about: str | None, name: str) -> argparse.ArgumentParser:
+    """What every benchmark is told: where its results go. `about` is its docstring."""
+    parser = argparse.ArgumentParser(description=(about or "").partition("\n")[0])
+    out = RESULTS / f"{name}.json"
+    parser.add_argument("--out", type=Path, default=out, help="results file (default benchmarks/results)")
+    return parser
+
+
+def write_results(
+    out: Path, title: str, words: Sequence[str], tables: Sequence[Mapping[str, Any]], **more: Any
+) -> None:
+    """Results as the page shows them. `words` are the name of the benchmark and its arguments."""
+    command = shlex.join(["scripts/benchmark", *words])
+    found = {"title": title, "command": command, "machine": machine(), "tables": tables, **more}
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(found, indent=1) + "\n")
+
+
+def compute(about: str | None, of: str, name: str, title: str, tables: Callable[[int], Sequence[Any]]) -> None:
+    """The command of a benchmark that asks no model: its tables for a number of draws."""
+    parser = command_line(about, name)
     parser.add_argument(f"--{of}", dest="count", type=int, help="for each row (default 2000)")
     parser.add_argument("--quick", action="store_true", help="a tenth of them")
-    parser.add_argument("--out", type=Path, default=out, help="results file (default benchmarks/results)")
     args = parser.parse_args()
-    count = (200 if args.quick else 2_000) if args.count is None else args.count
-    args.out.write_text(json.dumps(results(count), indent=1) + "\n")
-    return 0
+    write_results(args.out, title, [name], tables(args.count or (200 if args.quick else 2_000)))
 
 
 def plain(record: Any) -> Any:

@@ -12,7 +12,6 @@ import asyncio
 import json
 import os
 import random
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -24,16 +23,15 @@ from statistics import median
 from typing import Any
 
 from hard_worlds import WORLD, model
-from harness import machine
-from peers import RESULTS
+from harness import command_line, write_results
 from slots import WORLDS, tasks_of
 from virtual_time import in_virtual_time
 
 from etude import ChatModel, ChatRequest, ListEnvironment, Reply, Skill, Trainer
-from etude.config import merge
 from etude.errors import EtudeError, TransientError
 from etude.executors.local import LocalExecutor
 from etude.models import Limited, Retrying
+from etude.protocols import Wrapper
 from etude.records import digest, user
 
 MEAN, LONGEST = 4.165, 60.0
@@ -44,11 +42,11 @@ RUNS = ("constant", "tail", "tail, sent again", "10% refused")
 REFUSED_AFTER = 0.05
 
 
-class Server(ChatModel):
+class Server(Wrapper):
     """Answers as the model inside, but after a while, and not always."""
 
     def __init__(self, model: ChatModel, tail: bool, refused: float, seed: int) -> None:
-        self.model, self.name = model, model.name
+        super().__init__(model)
         self.tail, self.refused, self.seed = tail, refused, seed
         self.calls = 0
         self._sent = Counter[str]()
@@ -62,10 +60,7 @@ class Server(ChatModel):
             raise TransientError("HTTP 429", rate_limited=True)
         self.calls += 1
         await asyncio.sleep(1 / (1 - chance.random() * (1 - 1 / LONGEST)) if self.tail else MEAN)
-        return await self.model.complete(request)
-
-    def fingerprint(self) -> str:
-        return self.model.fingerprint()
+        return await super().complete(request)
 
 
 def train(name: str, world: str, seed: int) -> tuple[int, float]:
@@ -85,7 +80,7 @@ def train(name: str, world: str, seed: int) -> tuple[int, float]:
         }
         env = ListEnvironment(tasks[:TRAIN], tasks[TRAIN : TRAIN + VAL], tasks[TRAIN + VAL :], scorer="exact")
         trainer = Trainer(
-            merge(settings, {}),
+            settings,
             env=env,
             skill=Skill(name="skill", text=WORLD.seed_skill(family)),
             target=target,
@@ -162,19 +157,10 @@ def measure(seeds: int) -> dict[str, Any]:
     """All that this version comes to."""
     found: dict[str, Any] = {"floods": {name: flood(name) for name in SERVERS}}
     for name in RUNS:
-        if "again" in name and not hasattr(make_limits(), "resend"):
-            continue
         for world in WORLDS:
             found[f"{world} {name}"] = [train(name, world, seed) for seed in range(1, 1 + seeds)]
             sys.stderr.write(f"{world}, {name}: {found[f'{world} {name}']}\n")
     return found
-
-
-def make_limits() -> Any:
-    """The default limits of this version."""
-    from etude.config import LimitsSection
-
-    return LimitsSection()
 
 
 def measured(seeds: int, source: Path | None) -> dict[str, Any]:
@@ -226,11 +212,10 @@ def floods(sides: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run and write results."""
-    parser = argparse.ArgumentParser(description="Slow and refused answers in virtual time.")
+    parser = command_line(__doc__, "latency")
     parser.add_argument("--quick", action="store_true", help="one seed")
     parser.add_argument("--before", type=Path, metavar="FOLDER", help="source of another version to compare with")
     parser.add_argument("--one", type=int, metavar="SEEDS", help=argparse.SUPPRESS)
-    parser.add_argument("--out", type=Path, default=RESULTS / "latency.json", help="where results go")
     args = parser.parse_args(words)
     if args.one:
         print(json.dumps(measure(args.one)))
@@ -241,14 +226,7 @@ def main(words: Sequence[str] | None = None) -> int:
         runs = pool.map(lambda source: measured(seeds, source), sources.values())
         sides = dict(zip(sources, runs, strict=True))
     given = [*(["--quick"] if args.quick else []), *(["--before", "FOLDER"] if args.before else [])]
-    results = {
-        "title": "Slow and refused answers",
-        "command": shlex.join(["scripts/benchmark", "latency", *given]),
-        "machine": machine(),
-        "tables": [trainings(sides), floods(sides)],
-    }
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps(results, indent=1) + "\n")
+    write_results(args.out, "Slow and refused answers", ["latency", *given], [trainings(sides), floods(sides)])
     return 0
 
 

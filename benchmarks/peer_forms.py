@@ -7,7 +7,8 @@ from functools import lru_cache
 from typing import Any, cast
 
 from etude.records import ChatRequest
-from etude.simulation.schemas import WantedForm, wanted_form
+from etude.simulation import schemas
+from etude.simulation.schemas import FENCED_DATA, WantedForm, wanted_form
 
 
 def shown_form(request: ChatRequest) -> WantedForm | None:
@@ -29,11 +30,6 @@ _PLACEHOLDER = re.compile(
 )
 _SENTENCE = re.compile(r"\"(?![<.])[^\"<>|{}]{40,}\"")
 """A value that says something: what holds it is data, whatever gaps it has."""
-_FENCED_DATA = re.compile(
-    r"<(?P<tag>(?:attempt|transcript|task|skill|told|table|patch|patches|edits|ledger|memory|guidance|rubric|reference"
-    r"|data|conversation|request)(?:-\w+)?)(?:\s[^>]*)?>(?:(?!<(?P=tag)[\s>]).)*?</(?P=tag)(?:\s[^>]*)?>",
-    re.DOTALL | re.IGNORECASE,
-)
 
 
 @lru_cache(maxsize=256)
@@ -41,7 +37,7 @@ def _shown(text: str) -> Mapping[str, Any] | None:
     """The last JSON skeleton or JSON schema that the text asks to be filled."""
     if "{" not in text or not _ASKS_JSON.search(text):
         return None
-    bare = _FENCED_DATA.sub(" ", text)
+    bare = FENCED_DATA.sub(" ", text)
     best: tuple[int, Mapping[str, Any]] | None = None
     for start, block in _blocks(bare):
         example = _loads(block)
@@ -121,16 +117,8 @@ def by_example(example: Any) -> dict[str, Any]:
     if isinstance(example, list):
         entries = cast(list[Any], example)
         return {"type": "array", "items": _by_examples(entries) if entries else {}}
-    for kind, name in ((bool, "boolean"), (int, "integer"), (float, "number")):
-        if isinstance(example, kind):
-            return {"type": name}
     kind = _KIND.match(str(example))
-    if kind:
-        return {"type": _KINDS[kind[1].lower()]}
-    options = [part.strip() for part in str(example).split("|")]
-    if len(options) > 1 and all(option.replace("_", "").isalpha() for option in options):
-        return {"type": "string", "enum": options}
-    return {"type": "string"}
+    return {"type": _KINDS[kind[1].lower()]} if kind else schemas.by_example(example)
 
 
 def _by_examples(entries: Sequence[Any]) -> dict[str, Any]:

@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from environments import NAMES, OURS, REQUIREMENTS
-from harness import MIXED, Run, Setting, machine, measure, plain
+from harness import MIXED, RESULTS, Run, Setting, machine, measure, plain
 
-RESULTS = Path(__file__).parent / "results"
 QUICK = {"seeds": 2, "epochs": 2, "latency": 0.02}
 
 

@@ -9,22 +9,17 @@ What decides here is the search that `etude prune` uses, asked without a model o
 benchmarks/results/prune.json.
 """
 
-import argparse
-import json
 import random
 import statistics
 from collections.abc import Set
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness import machine
+from harness import command_line, write_results
 
 from etude.measure.pruning.prune import WHOLE
 from etude.measure.pruning.sieve import Sieve
 from etude.stages.shared.noise import Outcomes
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULT = ROOT / "benchmarks" / "results" / "prune.json"
 LINES, DEAD, TASKS, MOST_NEEDS = 60, 30, 30, 4
 COMPLIANCES = (0.95, 0.88)
 
@@ -123,14 +118,11 @@ def table(worlds: int) -> dict[str, Any]:
 
 def main() -> int:
     """Run and write results."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = command_line(__doc__, "prune")
     parser.add_argument("--worlds", type=int, default=20)
-    parser.add_argument("--out", type=Path, default=RESULT, help="where results go")
     args = parser.parse_args()
-    found = table(args.worlds)
-    command = "scripts/benchmark prune" + ("" if args.worlds == 20 else f" --worlds {args.worlds}")
-    result = {"title": "Pruning a skill", "command": command, "machine": machine(), "tables": [found]}
-    args.out.write_text(json.dumps(result, indent=1) + "\n")
+    words = ["prune", *([] if args.worlds == 20 else ["--worlds", str(args.worlds)])]
+    write_results(args.out, "Pruning a skill", words, [table(args.worlds)])
     return 0
 
 

@@ -12,7 +12,6 @@ same for all skills. So skills are compared in pairs, and no task shares its luc
 import argparse
 import asyncio
 import json
-import shlex
 import sys
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
@@ -22,26 +21,23 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from harness import machine
+from harness import command_line, write_results
 from real_server import NoServer, served
 from real_tasks import FAMILIES, Family
 from scripted_optimizer import ScriptedOptimizer
 
 from etude import ListEnvironment, Skill, Summary, Trainer
 from etude.agents.chat import ChatAgent
-from etude.cli.watch import answered, told
+from etude.cli.watch import watch
 from etude.config import ModelSection
 from etude.envs.scorers.text import Exact
-from etude.errors import HandoffStop
 from etude.intervals import Arms, difference_interval, mean_interval, permutation
 from etude.models import Retrying, build_model
-from etude.models.handoff import waiting
 from etude.prompts import Prompts
 from etude.records import Task, Trajectory
 from etude.records.summary import Interval
 from etude.workbench import Given
 
-RESULTS = Path(__file__).parent / "results" / "real.json"
 TASKS_SEED, FRESH_SEED = 1_000, 5_000
 REQUEST_SEED = 100_000
 """The request seed of the first fresh task."""
@@ -127,13 +123,7 @@ def train(family: Family, seed: int, plan: Plan, url: str, folder: Path) -> Summ
         settings["optimizer"] = {"model": f"handoff:{plan.by_hand}"}
     else:
         given["optimizer"] = ScriptedOptimizer()
-    while True:
-        try:
-            return Trainer(settings, **given).train()
-        except HandoffStop as stop:
-            questions = waiting(Path(stop.folder))
-            sys.stderr.write(f"{told(questions, family.name)}\n")
-            asyncio.run(answered(questions, lambda: False))
+    return watch(lambda more: Trainer(settings, **(given | more)).atrain(), "give the same command again", wait=True)
 
 
 async def attempts(text: str, tasks: Sequence[Task], target: ModelSection) -> list[Trajectory]:
@@ -230,7 +220,7 @@ def table(outcomes: Sequence[Outcome], plan: Plan) -> dict[str, Any]:
 
 def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
     """The arguments."""
-    parser = argparse.ArgumentParser(description="Training against a small real model.")
+    parser = command_line(__doc__, "real")
     add = parser.add_argument
     add("--families", default=",".join(FAMILIES), help="comma-separated (default %(default)s)")
     add("--seeds", type=int, default=1, help="runs of each family (default %(default)s)")
@@ -241,7 +231,6 @@ def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
     add("--by-hand", default="", metavar="FOLDER", help="answer for the optimizer, in files of this folder")
     add("--url", help="a server that runs already, as in http://127.0.0.1:8791/v1 (default: one is started)")
     add("--folder", type=Path, help="where runs are kept (default: nowhere)")
-    add("--out", type=Path, default=RESULTS, help="results file (default benchmarks/results/real.json)")
     args = parser.parse_args(words)
     unknown = [name for name in args.families.split(",") if name not in FAMILIES]
     if unknown:
@@ -254,6 +243,7 @@ def main(words: Sequence[str] | None = None) -> int:
     args = parsed(words)
     plan = Plan(args.tasks, args.fresh, args.temperature, args.by_hand)
     outcomes: list[Outcome] = []
+    told = ["real", *_told(sys.argv[1:] if words is None else words)]
     with tempfile.TemporaryDirectory(prefix="real-") as scratch, _server(args.url, Path(scratch)) as url:
         folder = args.folder or Path(scratch)
         for name in args.families.split(","):
@@ -261,19 +251,8 @@ def main(words: Sequence[str] | None = None) -> int:
                 outcomes.append(measure(FAMILIES[name], seed, plan, url, folder))
                 sys.stderr.write(f"{'  '.join(map(str, row(outcomes[-1])))}\n")
                 # After each run, since one takes minutes and a later one may be cut off.
-                write(args.out, sys.argv[1:] if words is None else words, table(outcomes, plan))
+                write_results(args.out, "A small real model", told, [table(outcomes, plan)])
     return 0
-
-
-def write(path: Path, words: Sequence[str], results: Mapping[str, Any]) -> None:
-    """The results file."""
-    page = {
-        "title": "A small real model",
-        "command": shlex.join(["scripts/benchmark", "real", *_told(words)]),
-        "machine": machine(),
-        "tables": [results],
-    }
-    path.write_text(json.dumps(page, indent=1) + "\n")
 
 
 @contextmanager

@@ -8,10 +8,8 @@ failed are attempted again; those that fail again are cited by one edit, and `pr
 the search. No attempt is used twice in a draw.
 """
 
-import argparse
 import asyncio
 import csv
-import json
 import random
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from harness import machine
+from harness import command_line, write_results
 
 from etude.config import GateSection
 from etude.records import Attempt, Edit, Score, Skill, Task, TaskHistory
@@ -31,7 +29,6 @@ from etude.stages.shared.rollout import PlannedAttempt, Rollout, attempt_id
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT.parent / "shared" / "data" / "outcomes"
-RESULTS = ROOT / "benchmarks" / "results" / "replay.json"
 CITED = 4
 """Failures that an edit cites, before those that pass when repeated are left out."""
 BEFORE, AFTER = 0.1, 0.8
@@ -261,7 +258,7 @@ def shown(name: str) -> str:
     return rest.replace("_", ", ") if day.isdigit() else name
 
 
-def results(agents: Mapping[str, Records], draws: int) -> dict[str, Any]:
+def tables(agents: Mapping[str, Records], draws: int) -> list[dict[str, Any]]:
     """All agents, for the page."""
     nulls = [null_row(name, records, draws) for name, records in agents.items()]
     helps = [helping_row(name, records, draws) for name, records in agents.items()]
@@ -284,57 +281,52 @@ def results(agents: Mapping[str, Records], draws: int) -> dict[str, Any]:
         "leaves out the first attempt at each task with the edit, which says whether the task is looked at; it ends "
         "after the round of three in which it has ten."
     )
-    return {
-        "title": "Decisions on recorded outcomes of real agents",
-        "command": "scripts/benchmark replay",
-        "machine": machine(),
-        "tables": [
-            {
-                "caption": "Edits that change nothing",
-                "columns": [
-                    "agent",
-                    "tasks x attempts",
-                    "passed",
-                    "enter",
-                    "ran out",
-                    "enter, endless",
-                    "one pass is enough",
-                    "and nothing repeated",
-                ],
-                "rows": nulls,
-                "note": null_note,
-            },
-            {
-                "caption": f"Edits that take their tasks from {BEFORE} to {AFTER}",
-                "columns": [
-                    "agent",
-                    "enter",
-                    "attempts",
-                    "more than 10",
-                    "with the edit",
-                    "without it",
-                    "in the account",
-                ],
-                "rows": helps,
-                "note": help_note,
-            },
-        ],
-    }
+    return [
+        {
+            "caption": "Edits that change nothing",
+            "columns": [
+                "agent",
+                "tasks x attempts",
+                "passed",
+                "enter",
+                "ran out",
+                "enter, endless",
+                "one pass is enough",
+                "and nothing repeated",
+            ],
+            "rows": nulls,
+            "note": null_note,
+        },
+        {
+            "caption": f"Edits that take their tasks from {BEFORE} to {AFTER}",
+            "columns": [
+                "agent",
+                "enter",
+                "attempts",
+                "more than 10",
+                "with the edit",
+                "without it",
+                "in the account",
+            ],
+            "rows": helps,
+            "note": help_note,
+        },
+    ]
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(description="Decisions replayed on recorded outcomes of real agents.")
+    parser = command_line(__doc__, "replay")
     parser.add_argument("--draws", type=int, default=2_000, help="for each row (default %(default)s)")
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the records")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="results file")
     args = parser.parse_args(words)
     agents = recorded(args.data)
     if not agents:
         parser.error(
             f"no recorded outcomes in '{args.data}': they are no part of this project; name them with --data"
         )
-    args.out.write_text(json.dumps(results(agents, args.draws), indent=1) + "\n")
+    title = "Decisions on recorded outcomes of real agents"
+    write_results(args.out, title, ["replay"], tables(agents, args.draws))
     return 0
 
 

@@ -7,19 +7,14 @@ Every request takes the same time, so that the time a run cannot do without is k
 which each was sent after the one before it was answered, times the latency.
 """
 
-import argparse
-import json
-import shlex
 import statistics
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from environments import OURS
-from harness import Run, Setting, machine, measure
-from peers import RESULTS
+from harness import Run, Setting, command_line, measure, write_results
 
 COLUMNS = (
     "concurrency",
@@ -126,20 +121,13 @@ def tables(plan: Plan, settings: Sequence[str]) -> list[dict[str, Any]]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run and write results."""
-    parser = argparse.ArgumentParser(description="Scaling of etude in tasks and concurrency.")
+    parser = command_line(__doc__, "scaling")
     parser.add_argument("--quick", action="store_true", help="fewer runs; less than a minute")
     parser.add_argument("--set", action="append", default=[], metavar="A.B=VALUE", help="a setting of etude")
-    parser.add_argument("--out", type=Path, default=RESULTS / "scaling.json", help="where results go")
     args = parser.parse_args(words)
     given = ["--quick"] * args.quick + [word for one in args.set for word in ("--set", one)]
-    results = {
-        "title": "Scaling of etude",
-        "command": shlex.join(["scripts/benchmark", "scaling", *given]),
-        "machine": machine(),
-        "tables": tables(QUICK if args.quick else FULL, args.set),
-    }
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps(results, indent=1) + "\n")
+    found = tables(QUICK if args.quick else FULL, args.set)
+    write_results(args.out, "Scaling of etude", ["scaling", *given], found)
     return 0
 
 

@@ -11,8 +11,6 @@ for each seed, with constants drawn from ranges (`hard_worlds`). Settings were c
 20; the page shows seeds 101 to 120.
 """
 
-import argparse
-import json
 import statistics
 import tempfile
 from collections import Counter
@@ -25,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from hard_worlds import WORLD, model
-from harness import machine
+from harness import command_line, write_results
 
 from etude import ListEnvironment, Skill, Trainer
 from etude.config import merge
@@ -34,7 +32,6 @@ from etude.simulation.families import rules_in
 from etude.simulation.rules import statements
 from etude.skill import token_count
 
-RESULTS = Path(__file__).parent / "results" / "search.json"
 MOST = 0.8
 """Share of the best attainable score up to which target calls are counted."""
 
@@ -193,10 +190,9 @@ def row(outcomes: Sequence[Outcome]) -> list[Any]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(description="Search policies in the simulated worlds.")
+    parser = command_line(__doc__, "search")
     parser.add_argument("--seeds", type=int, default=10, help="runs of each cell (default %(default)s)")
     parser.add_argument("--first", type=int, default=101, help="first seed (default %(default)s)")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="results file")
     args = parser.parse_args(words)
     seeds = range(args.first, args.first + args.seeds)
     wanted: list[tuple[str, str, Sequence[str], dict[str, dict[str, Any]]]] = [
@@ -225,13 +221,7 @@ def main(words: Sequence[str] | None = None) -> int:
         "that teach the opposite of a rule, or a rule once more. `error`: mean of the reported minus the true "
         "validation score, in points. `initial skill`: runs that hand out the skill they began with."
     )
-    results = {
-        "title": "Search policies",
-        "command": f"scripts/benchmark search --seeds {args.seeds}",
-        "machine": machine(),
-        "tables": tables,
-    }
-    args.out.write_text(json.dumps(results, indent=1) + "\n")
+    write_results(args.out, "Search policies", ["search", "--seeds", str(args.seeds)], tables)
     return 0
 
 

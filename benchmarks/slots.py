@@ -13,7 +13,6 @@ can be looked at on a small machine. CPU and memory are measured, each run in a 
 import argparse
 import json
 import resource
-import shlex
 import statistics
 import subprocess
 import sys
@@ -25,17 +24,16 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from endpoint import metered_endpoint
+from endpoint import Meter
 from hard_worlds import WORLD, model
-from harness import machine
+from harness import command_line, write_results
 from measure import longest_chain
-from peers import RESULTS
 from virtual_time import Timed, in_virtual_time
 
 from etude import ListEnvironment, Skill, Trainer, evaluate_skill, make_config
-from etude.config import merge
 from etude.executors.local import LocalExecutor
 from etude.records import Task
+from etude.simulation.endpoint import running
 
 VAL, TRUTH = 80, 200
 WORLDS = {"many": (None, "target", "optimizer"), "harsh": ("slips", "target-harsh", "optimizer-harsh")}
@@ -102,7 +100,7 @@ def run(plan: Plan) -> Found:
             "test": {"enabled": False},
         }
         trainer = Trainer(
-            merge(config, {}),
+            config,
             env=ListEnvironment(train, val, scorer="exact"),
             skill=Skill(name="skill", text=WORLD.seed_skill(family)),
             target=target,
@@ -153,14 +151,13 @@ def in_flight(counts: Sequence[int], latency: float) -> dict[str, Any]:
     """Many requests in flight, over HTTP."""
     rows: list[list[Any]] = []
     for count in counts:
-        with metered_endpoint(latency) as endpoint:
+        with running(meter := Meter(latency)) as endpoint:
             plan = {"url": endpoint.url, "tasks": WAVES * count, "slots": count}
             words = [sys.executable, __file__, "--attempt", json.dumps(plan)]
             done = subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True)
-            received, meter = endpoint.stats()["received"], endpoint.meter
         found, chain = json.loads(done.stdout), longest_chain(meter.spans) * latency
         wall = found["seconds"]
-        rows.append([count, meter.most, received, chain, wall, f"{wall / chain:.2f}", found["cpu"]])
+        rows.append([count, meter.most, meter.stats.received, chain, wall, f"{wall / chain:.2f}", found["cpu"]])
         sys.stderr.write(f"{rows[-1]}\n")
     return {
         "caption": "Many requests in flight",
@@ -232,7 +229,7 @@ def more_tasks(sizes: Sequence[int]) -> dict[str, Any]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run and write results."""
-    parser = argparse.ArgumentParser(description="Slots and tasks in virtual time.")
+    parser = command_line(__doc__, "slots")
     parser.add_argument("--quick", action="store_true", help="fewer and smaller runs")
     parser.add_argument(
         "--virtual", action="store_true", help="without the part over HTTP, which needs a quiet machine"
@@ -240,7 +237,6 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--tasks", type=int, help="a further row with this many training tasks")
     parser.add_argument("--one", metavar="JSON", help=argparse.SUPPRESS)
     parser.add_argument("--attempt", metavar="JSON", help=argparse.SUPPRESS)
-    parser.add_argument("--out", type=Path, default=RESULTS / "slots.json", help="where results go")
     args = parser.parse_args(words)
     if args.one:
         print(json.dumps(asdict(run(Plan(**json.loads(args.one))))))
@@ -256,14 +252,7 @@ def main(words: Sequence[str] | None = None) -> int:
         tables.append(in_flight(IN_FLIGHT, 1.0 if args.quick else LATENCY))
     tables.append(more_slots(SLOTS[1::2], 100, 1) if args.quick else more_slots(SLOTS, 10_000, SEEDS))
     tables.append(more_tasks(sizes))
-    results = {
-        "title": "More slots, more tasks",
-        "command": shlex.join(["scripts/benchmark", "slots", *given]),
-        "machine": machine(),
-        "tables": tables,
-    }
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps(results, indent=1) + "\n")
+    write_results(args.out, "More slots, more tasks", ["slots", *given], tables)
     return 0
 
 

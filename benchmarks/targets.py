@@ -7,8 +7,6 @@ The second target loses by some of the rules that help the first. True scores ar
 Results go to benchmarks/results/targets.json.
 """
 
-import argparse
-import json
 import statistics
 import tempfile
 from collections.abc import Sequence
@@ -17,13 +15,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hard_worlds import WORLD
-from harness import machine
+from harness import command_line, write_results
 
 from etude import ListEnvironment, Skill, Trainer
 from etude.simulation.endpoint import running_endpoint
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULT = ROOT / "benchmarks" / "results" / "targets.json"
 MODELS = ("target", "target-contrary")
 WORLDS = {"many": None, "harsh": "slips"}
 TRAIN, VAL, TEST, TRUTH = 80, 40, 60, 200
@@ -101,16 +97,14 @@ def _scores(found: Found) -> list[str]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run and write results."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = command_line(__doc__, "targets")
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--out", type=Path, default=RESULT, help="where results go")
     args = parser.parse_args(words)
     table = compare(args.seeds)
     for row in table["rows"]:
         print(*row, sep="\t")
-    command = "scripts/benchmark targets" + ("" if args.seeds == 10 else f" --seeds {args.seeds}")
-    result = {"title": "Several targets", "command": command, "machine": machine(), "tables": [table]}
-    args.out.write_text(json.dumps(result, indent=1) + "\n")
+    given = ["targets", *([] if args.seeds == 10 else ["--seeds", str(args.seeds)])]
+    write_results(args.out, "Several targets", given, [table])
     return 0
 
 

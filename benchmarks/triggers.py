@@ -8,7 +8,6 @@ each, which adds sentences of the skills' own texts, and no model is asked. Requ
 `--divisions`; those of the page are no part of what the optimizer was made with.
 """
 
-import argparse
 import asyncio
 import json
 import math
@@ -23,7 +22,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from harness import machine
+from harness import command_line, write_results
 from scripted_optimizer import nothing
 
 from etude.cli.trigger import askable, of_skills
@@ -55,7 +54,6 @@ _MORE = 200
 """Characters by which a description grows whose skill was missed."""
 _BEYOND, _STEP = 100, 8
 """Characters that such a skill gets beyond the even room, and how closely that is looked for."""
-RESULT = Path(__file__).parent / "results" / "triggers.json"
 _JUDGES = {"lexical": "by words (BM25)", "listing": "simulated chat model"}
 SETTINGS = {
     # Each reply describes all skills anew: one edit of the whole document.
@@ -347,10 +345,9 @@ def one(work: tuple[Path, str, str]) -> dict[str, Any]:
 
 def main() -> None:
     """Run all and write results."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = command_line(__doc__, "triggers")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--divisions", default="alpha,beta,gamma,delta,epsilon")
-    parser.add_argument("--out", type=Path, default=RESULT, help="where results go")
     args = parser.parse_args()
     with ProcessPoolExecutor(2) as pool:
         works = product([args.folder], ("listing", "lexical"), args.divisions.split(","))
@@ -358,14 +355,8 @@ def main() -> None:
     shown = table(found)
     for row in shown["rows"]:
         print(*row, sep="\t")
-    result = {
-        "title": "Descriptions of real skills",
-        "command": "scripts/benchmark triggers ../shared/data/skills",
-        "machine": machine(),
-        "tables": [shown],
-        "runs": found,
-    }
-    args.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
+    words = ["triggers", "../shared/data/skills"]
+    write_results(args.out, "Descriptions of real skills", words, [shown], runs=found)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,7 @@ from functools import cache
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from harness import computed, machine
-from peers import RESULTS
+from harness import compute
 from replay import DATA, Records, recorded
 
 from etude.comparison import FEWEST
@@ -72,9 +71,9 @@ class Rates(NamedTuple):
     """The true difference lies inside its interval."""
 
 
-def rates(world: World, tasks: int, trials: int, comparisons: int, seed: int = 0) -> Rates:
+def rates(world: World, tasks: int, trials: int, comparisons: int) -> Rates:
     """Compare again and again."""
-    rng = random.Random(f"{seed} {world} {tasks} {trials}")
+    rng = random.Random(f"0 {world} {tasks} {trials}")
     ship = difference = 0
     for _ in range(comparisons):
         chances = [_task(world, rng) for _ in range(tasks)]
@@ -173,7 +172,7 @@ def _mean(world: World, rng: random.Random, chance: float, trials: int) -> float
     return sum(rng.random() < chance for _ in range(trials)) / trials
 
 
-def results(comparisons: int) -> dict[str, Any]:
+def tables(comparisons: int) -> list[dict[str, Any]]:
     """All worlds and sizes, for the page."""
     sizes = [f"{tasks} x {trials}" for tasks, trials in SIZES]
     rows: list[list[str]] = []
@@ -186,12 +185,7 @@ def results(comparisons: int) -> dict[str, Any]:
         "is 0; true difference inside its interval."
     )
     table = {"caption": "Verdicts of a comparison", "columns": ["tasks x trials", "true gain", *sizes], "rows": rows}
-    return {
-        "title": "How often verdicts are right",
-        "command": "scripts/benchmark verdicts",
-        "machine": machine(),
-        "tables": [{**table, "note": note}, _at_the_hand_out(comparisons // 5), *_at_the_gate(comparisons)],
-    }
+    return [{**table, "note": note}, _at_the_hand_out(comparisons // 5), *_at_the_gate(comparisons)]
 
 
 def _at_the_hand_out(comparisons: int) -> dict[str, Any]:
@@ -226,5 +220,4 @@ def _at_the_gate(comparisons: int) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    about = "How often verdicts and intervals are right."
-    raise SystemExit(computed(about, "comparisons", results, RESULTS / "verdicts.json"))
+    compute(__doc__, "comparisons", "verdicts", "How often verdicts are right", tables)

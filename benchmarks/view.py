@@ -10,7 +10,6 @@ all tasks, and after each move every row that should be seen has to be there two
 benchmarks/results/view.json.
 """
 
-import argparse
 import json
 import os
 import random
@@ -23,11 +22,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from harness import machine
+from harness import command_line, write_results
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "slow"))
-RESULT = ROOT / "benchmarks" / "results" / "view.json"
 STEPS = 100
 TASKS = 5_000
 SYLLABLES = [first + vowel for first in "bdfgklmnpr" for vowel in "aeiou"]
@@ -195,9 +193,10 @@ def as_file(run: Path, attempts: int, file: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = command_line(__doc__, "view")
     parser.add_argument("--attempts", type=int, default=100_000)
-    found = measure(parser.parse_args().attempts)
+    args = parser.parse_args()
+    found = measure(args.attempts)
     print(json.dumps(found, indent=2))
     shown = [round(value, 2) if isinstance(value, float) else value for value in found.values()]
     table = {
@@ -207,8 +206,7 @@ def main() -> None:
         "note": "moves: how often the list of tasks was scrolled on; gaps: after how many a row was not there. "
         "The file holds as many attempts as 24.5 MB have room for; most of each is its answer, in random words.",
     }
-    result = {"title": "The page", "command": "python benchmarks/view.py", "machine": machine(), "tables": [table]}
-    RESULT.write_text(json.dumps(result, indent=2) + "\n")
+    write_results(args.out, "The page", ["view"], [table])
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from etude import ChatModel, ChatRequest, Reply
+from etude.protocols import Wrapper
 
 T = TypeVar("T")
 
@@ -38,20 +39,17 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._at
 
 
-class Timed(ChatModel):
+class Timed(Wrapper):
     """A model of which each answer takes one unit of time."""
 
     def __init__(self, model: ChatModel) -> None:
-        self.model, self.name = model, model.name
+        super().__init__(model)
         self.calls = 0
 
     async def complete(self, request: ChatRequest) -> Reply:
         self.calls += 1
         await asyncio.sleep(1)
-        return await self.model.complete(request)
-
-    def fingerprint(self) -> str:
-        return self.model.fingerprint()
+        return await super().complete(request)
 
 
 def in_virtual_time(work: Coroutine[Any, Any, T]) -> tuple[T, float]:

@@ -9,7 +9,13 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import ablation
+import nights
+import page
+import peers
 import pytest
+from measure import calls_to_reach, longest_chain, spread
+from rewordings import REWORDINGS
 
 ROOT = Path(__file__).parent.parent
 BENCHMARKS = ROOT / "benchmarks"
@@ -19,18 +25,6 @@ RESULTS = sorted((BENCHMARKS / "results").glob("*.json"))
 def run(name: str, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(BENCHMARKS / f"{name}.py"), *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-
-
-@pytest.fixture
-def modules(monkeypatch):
-    """The modules of the benchmarks by name; they are no package."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import measure
-    import page
-
-    yield {"measure": measure, "page": page}
-    for name in ("measure", "page"):
-        sys.modules.pop(name, None)
 
 
 def test_the_page_is_up_to_date() -> None:
@@ -44,10 +38,7 @@ def test_results_name_no_folder_and_no_host(path: Path) -> None:
     assert not re.search(r"(?<![\w.])/(?:home|root|work|tmp|usr|opt|Users)/|://|\b\d+\.\d+\.\d+\.\d+\b", text)
 
 
-def test_what_the_ablation_takes_away_is_still_there(monkeypatch) -> None:
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import ablation
-
+def test_what_the_ablation_takes_away_is_still_there() -> None:
     gone = [
         (part, name) for part, rows in ablation.PARTS.items() for place, name, _ in rows if not hasattr(place, name)
     ]
@@ -56,48 +47,39 @@ def test_what_the_ablation_takes_away_is_still_there(monkeypatch) -> None:
 
 
 def test_an_unknown_system_is_refused() -> None:
-    import peers
-
     with pytest.raises(SystemExit, match="unknown system 'other'"):
         peers.main(["--systems", "other"])
 
 
-def test_medians_and_quartiles_hold_with_runs_that_never_came_there(modules) -> None:
-    spread = modules["measure"].spread
+def test_medians_and_quartiles_hold_with_runs_that_never_came_there() -> None:
     assert spread([3.0, 1.0, 2.0]) == (2.0, 1.5, 2.5)
     assert spread([10.0, math.inf, math.inf]) == (math.inf, math.inf, math.inf)
     assert spread([1.0, 2.0, math.inf]).median == 2.0
 
 
-def test_calls_are_those_before_the_first_skill_that_is_good_enough(modules) -> None:
+def test_calls_are_those_before_the_first_skill_that_is_good_enough() -> None:
     curve = [{"calls": calls, "test": test} for calls, test in ((0, 0.2), (40, 0.5), (80, 0.4), (120, 0.9))]
     one = {"attainable": 1.0, "curve": curve}
-    reach = modules["measure"].calls_to_reach
-    assert [reach(one, share) for share in (0.2, 0.5, 0.7, 0.97)] == [0, 40, 120, math.inf]
+    assert [calls_to_reach(one, share) for share in (0.2, 0.5, 0.7, 0.97)] == [0, 40, 120, math.inf]
 
 
-def test_the_longest_chain_counts_requests_that_waited_for_each_other(modules) -> None:
-    chain = modules["measure"].longest_chain
-    assert chain([(0.0, 1.0), (0.0, 1.0), (1.0, 2.0), (1.5, 2.5), (2.0, 3.0)]) == 3
-    assert chain([]) == 0
+def test_the_longest_chain_counts_requests_that_waited_for_each_other() -> None:
+    assert longest_chain([(0.0, 1.0), (0.0, 1.0), (1.0, 2.0), (1.5, 2.5), (2.0, 3.0)]) == 3
+    assert longest_chain([]) == 0
 
 
-def test_a_system_that_could_not_run_is_on_the_page_with_its_reason(modules) -> None:
+def test_a_system_that_could_not_run_is_on_the_page_with_its_reason() -> None:
     setting = {"family": "sorting", "train": 1, "val": 1, "test": 1, "target": "target", "optimizer": "optimizer"}
     setting |= {"latency": 0.1, "workers": 8, "batch_size": 1, "epochs": 1}
     results = {"quick": True, "command": "c", "machine": "m", "seeds": 1, "setting": setting}
     results |= {"arms": [{"name": "gepa", "settings": []}]}
     results |= {"runs": [{"arm": "gepa", "reason": "pip could not install it", "version": ""}]}
-    text = modules["page"].peers(results)
+    text = page.peers(results)
     assert "**gepa** did not run: pip could not install it." in text
     assert "too few seeds" in text
 
 
-def test_kinds_bring_more_rewordings_together_and_no_two_wishes(modules) -> None:
-    del modules
-    import nights
-    from rewordings import REWORDINGS
-
+def test_kinds_bring_more_rewordings_together_and_no_two_wishes() -> None:
     found = {named: [nights.together(kind, named=named, seeds=1) for kind in REWORDINGS] for named in (True, False)}
     joined = {named: sum(one["joined"] for one in counts) for named, counts in found.items()}
     assert joined[True] >= 10 * joined[False]

@@ -1,15 +1,13 @@
 """Ship or not: verdicts, what would settle them, and how often the test split was looked at."""
 
-import importlib
 import json
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
-from types import ModuleType
 from typing import Any
 
 import pytest
+import verdicts
 
 from etude import ListEnvironment, Score, Task, Trajectory, aevaluate_skill
 from etude.build import open_workbench
@@ -27,20 +25,7 @@ from two_skills import OTHERS, TASKS, A, B, C, World
 SOLVED = {f"{skill}{trial}": "yyyyyyyy" for skill in "ABC" for trial in range(3)}
 
 
-@pytest.fixture
-def verdicts(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """benchmarks/verdicts.py, which is no part of the package."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent.parent / "benchmarks"))
-    before = set(sys.modules)
-    yield importlib.import_module("verdicts")
-    for name in ("verdicts", "replay", "peers", "harness", "measure", "environments", "endpoint", "contract"):
-        if name not in before:
-            sys.modules.pop(name, None)
-
-
-def test_candidates_that_do_not_help_are_rarely_shipped_and_the_truth_is_in_the_interval(
-    verdicts: ModuleType,
-) -> None:
+def test_candidates_that_do_not_help_are_rarely_shipped_and_the_truth_is_in_the_interval() -> None:
     for number, world in enumerate(verdicts.WORLDS):
         for tasks, trials in verdicts.SIZES[number % 3 :: 3]:  # one of three, for time
             found = verdicts.rates(world, tasks, trials, 200)
@@ -50,7 +35,7 @@ def test_candidates_that_do_not_help_are_rarely_shipped_and_the_truth_is_in_the_
 
 @pytest.mark.parametrize(("tasks", "trials"), few([(3, 2), (1, 3), (8, 2), (2, 5), (5, 3), (12, 3)], first=2))
 def test_a_skill_that_changes_nothing_hardly_passes_the_gate_with_attempts_of_real_agents(
-    verdicts: ModuleType, tasks: int, trials: int
+    tasks: int, trials: int
 ) -> None:
     if not verdicts.DATA.is_dir():
         pytest.skip("the recorded outcomes are not here")

@@ -2,13 +2,13 @@
 
 import asyncio
 import json
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from real_tasks import FAMILIES
+from scripted_optimizer import ScriptedOptimizer
 
 from etude import ListEnvironment, Skill, Trainer
 from etude.protocols import ChatModel
@@ -18,23 +18,6 @@ from etude.stages.shared.copies import names_one
 from etude.stages.shared.golds import Golds
 from etude.stages.shared.own_words import OwnWords
 from etude.stages.shared.render import attempt_block, edit_budget_line, ledger_block, skill_block
-
-BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
-NAMES = ("real_tasks", "scripted_optimizer", "invented")
-FAMILIES = ("cities", "tickets", "names")
-
-
-@pytest.fixture
-def real(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The modules of the benchmark; they are no package."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import invented
-    import real_tasks
-    import scripted_optimizer
-
-    yield SimpleNamespace(families=real_tasks.FAMILIES, optimizer=scripted_optimizer, invented=invented)
-    for name in NAMES:
-        sys.modules.pop(name, None)
 
 
 def attempted(task: Task, answer: str) -> Attempt:
@@ -57,20 +40,20 @@ def prompt(skill: str, attempts: Sequence[Attempt], ledger: Sequence[LedgerEntry
     return "\n\n".join(part for part in parts if part)
 
 
-def proposed(real: Any, text: str) -> list[dict[str, Any]]:
-    reply = asyncio.run(real.optimizer.ScriptedOptimizer().complete(ChatRequest(messages=(user(text),))))
+def proposed(text: str) -> list[dict[str, Any]]:
+    reply = asyncio.run(ScriptedOptimizer().complete(ChatRequest(messages=(user(text),))))
     return json.loads(reply.text)["edits"]
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_what_the_optimizer_proposes_passes_the_guards_and_cites_failures(name: str, real: Any) -> None:
-    family = real.families[name]
+def test_what_the_optimizer_proposes_passes_the_guards_and_cites_failures(name: str) -> None:
+    family = FAMILIES[name]
     tasks = family.tasks(80, 1)
     golds, words = Golds(tasks), OwnWords(tasks)
     for start in range(0, 80, 8):
         attempts = [attempted(task, "nothing") for task in tasks[start : start + 6]]
         attempts += [attempted(task, str(task.gold)) for task in tasks[start + 6 : start + 8]]
-        edits = proposed(real, prompt(family.first_skill, attempts))
+        edits = proposed(prompt(family.first_skill, attempts))
         assert 2 <= len(edits) <= 6
         for edit in edits:
             assert set(edit["cites"]) <= {attempt.id for attempt in attempts[:6]}
@@ -83,13 +66,13 @@ def test_what_the_optimizer_proposes_passes_the_guards_and_cites_failures(name: 
         assert all(edit["content"].strip() in after for edit in edits)
 
 
-def test_what_stands_in_the_skill_or_was_tried_is_not_proposed_again(real: Any) -> None:
-    family = real.families["cities"]
+def test_what_stands_in_the_skill_or_was_tried_is_not_proposed_again() -> None:
+    family = FAMILIES["cities"]
     attempts = [attempted(task, "no") for task in family.tasks(6, 1)]
-    first = [Edit.model_validate(edit) for edit in proposed(real, prompt(family.first_skill, attempts))]
+    first = [Edit.model_validate(edit) for edit in proposed(prompt(family.first_skill, attempts))]
     skill = apply_edits(family.first_skill, first[:1])[0]
     ledger = [LedgerEntry(step=1, edit=edit, fate="applied", accepted=False) for edit in first[1:]]
-    again = proposed(real, prompt(skill, attempts, ledger))
+    again = proposed(prompt(skill, attempts, ledger))
     assert again
     assert not {edit["content"] for edit in again} & {edit.content for edit in first}
 
@@ -110,15 +93,15 @@ class FollowsExamples(ChatModel):
         return Reply(text=found.partition(after)[0] if taught and after else found if taught else body)
 
 
-def test_a_target_that_follows_examples_learns_from_them(real: Any, tmp_path: Path) -> None:
-    family = real.families["cities"]
+def test_a_target_that_follows_examples_learns_from_them(tmp_path: Path) -> None:
+    family = FAMILIES["cities"]
     tasks = family.tasks(60, 1)
     summary = Trainer(
         {"run": {"folder": str(tmp_path)}},
         env=ListEnvironment(tasks[:24], tasks[24:42], tasks[42:], scorer="exact"),
         skill=Skill(name=family.name, text=family.first_skill),
         target=FollowsExamples(),
-        optimizer=real.optimizer.ScriptedOptimizer(),
+        optimizer=ScriptedOptimizer(),
     ).train()
     assert summary.initial.test is not None
     assert summary.best.test is not None

@@ -1,35 +1,23 @@
 """Decisions replayed on recorded outcomes: on records made here, and on real ones where they are present."""
 
-import importlib
 import json
 import random
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import replay
 
-BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 REAL = Path(__file__).parents[2] / "shared" / "data" / "outcomes"
 SURE = {f"task {number}": "11111" if number % 2 else "00000" for number in range(30)}
 COINS = {f"task {number}": "".join(random.Random(number).choices("01", (3, 2), k=12)) for number in range(30)}
-
-
-@pytest.fixture
-def replay(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """benchmarks/replay.py, which is no part of the package."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    yield importlib.import_module("replay")
-    for name in ("replay", "harness", "measure", "environments", "endpoint", "contract"):
-        sys.modules.pop(name, None)
 
 
 def share(found: list[Any], name: str) -> float:
     return sum(bool(getattr(one, name)) for one in found) / len(found)
 
 
-def test_an_edit_that_changes_nothing_hardly_ever_enters_however_noisy_the_agent_is(replay: Any) -> None:
+def test_an_edit_that_changes_nothing_hardly_ever_enters_however_noisy_the_agent_is() -> None:
     for kind in (replay.null, replay.endless):
         found = replay.contests(kind, "coins", COINS, 150)
         assert share(found, "entered") <= 0.08
@@ -37,13 +25,13 @@ def test_an_edit_that_changes_nothing_hardly_ever_enters_however_noisy_the_agent
     assert share(replay.contests(replay.null, "sure", SURE, 20), "one_passed") == 0
 
 
-def test_an_edit_that_works_enters_within_a_few_attempts(replay: Any) -> None:
+def test_an_edit_that_works_enters_within_a_few_attempts() -> None:
     found = replay.contests(replay.helping, "sure", SURE, 150)
     assert share(found, "entered") >= 0.8
     assert sum(one.with_edit + one.without for one in found) / len(found) <= 10
 
 
-def test_no_recorded_attempt_is_used_twice(replay: Any) -> None:
+def test_no_recorded_attempt_is_used_twice() -> None:
     draw = replay.drawn({"a": "00t", "b": "1", "c": "0"}, random.Random(1))
     assert draw.seconds == {"a": False, "c": None}
     assert draw.further == {"a": [False], "b": [], "c": []}
@@ -53,7 +41,7 @@ def test_no_recorded_attempt_is_used_twice(replay: Any) -> None:
     assert all(one.with_edit + one.without <= left for one in replay.contests(replay.null, "coins", COINS, 50))
 
 
-def test_the_command_reads_a_folder_and_writes_tables(replay: Any, tmp_path: Path) -> None:
+def test_the_command_reads_a_folder_and_writes_tables(tmp_path: Path) -> None:
     lines = [f"20250101_clerk_small,{task},{outcomes}" for task, outcomes in COINS.items()]
     (tmp_path / "terminal_bench.csv").write_text("\n".join(["agent,task,outcomes", *lines]) + "\n")
     lines = [f"{task},{outcomes}" for task, outcomes in SURE.items()]
@@ -66,7 +54,7 @@ def test_the_command_reads_a_folder_and_writes_tables(replay: Any, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_rules_keep_their_rates_on_the_noise_of_real_agents(replay: Any) -> None:
+def test_rules_keep_their_rates_on_the_noise_of_real_agents() -> None:
     if not REAL.exists():
         pytest.skip("recorded outcomes are not on this machine: they are not shipped")
     for name, records in replay.recorded(REAL).items():

@@ -1,15 +1,14 @@
 """Runs etude on a job. `--set search.policy=evidence` of the benchmark arrives here as a setting."""
 
 import asyncio
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import contract
 import httpx2  # noqa: F401  (loaded at the first call otherwise, which is no work of the run)
 
 import etude
 from etude import ListEnvironment, Skill, Trainer, make_config
+from etude.config import merge
 from etude.events import Decided, Event
 from etude.models import build_model
 from etude.protocols import ChatModel, Wrapper
@@ -42,15 +41,6 @@ class Follow:
             self._watch.see((self._skills / f"{event.step:04d}.md").read_text())
 
 
-def merged(settings: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with more settings, which win."""
-    result = dict(settings)
-    for key, value in more.items():
-        known = result.get(key)
-        result[key] = merged(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
-    return result
-
-
 def main() -> None:
     """Train."""
     job = contract.read_job()
@@ -67,10 +57,10 @@ def main() -> None:
         [(task.input, task.gold) for task in job.train], [(task.input, task.gold) for task in job.val], scorer="exact"
     )
     run = Path(job.folder) / "run"
-    settings = merged(settings, contract.read_settings(job.settings))
+    settings = merge(settings, contract.read_settings(job.settings))
     config = make_config(settings)
     if config.search.policy in ("paper", "rewrite_first"):  # the others have no batches
-        config = make_config(merged({"search": {"batch_size": job.batch_size}}, settings))
+        config = make_config(merge({"search": {"batch_size": job.batch_size}}, settings))
     watch = contract.Watch(job)
     skill = Skill(name="skill", text=job.skill)
     slots = asyncio.Semaphore(job.workers)

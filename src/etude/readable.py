@@ -16,6 +16,15 @@ _NARROWEST = 24
 """Room that the last column of a broken line needs."""
 
 
+CHARACTERS_PER_TOKEN = 4
+"""A common rule of thumb for English text; tokenizers differ by model."""
+
+
+def token_count(text: str) -> int:
+    """An estimate of how many tokens a model reads in `text`: characters / 4, rounded up."""
+    return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
 def counted(count: int, what: str) -> str:
     """As in `1 edit`, `3 edits` or `2 analyses`."""
     several = what.removesuffix("is") + "es" if what.endswith("sis") else f"{what}s"

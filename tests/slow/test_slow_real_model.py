@@ -13,44 +13,30 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import real
 
 from etude.config import ModelSection
 
-ROOT = Path(__file__).parent.parent.parent
+PLAN = real.Plan(tasks=24, fresh=8, temperature=None, by_hand="")
 
 
 @pytest.fixture(scope="module")
-def benchmark() -> Generator[Any]:
-    """The modules of the benchmark; they are no package."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT / "benchmarks"))
-        import real
-
-        yield real
-
-
-@pytest.fixture(scope="module")
-def plan(benchmark: Any) -> Any:
-    return benchmark.Plan(tasks=24, fresh=8, temperature=None, by_hand="")
-
-
-@pytest.fixture(scope="module")
-def url(benchmark: Any, tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
+def url(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
     try:
-        with benchmark.served(tmp_path_factory.mktemp("server") / "log") as address:
+        with real.served(tmp_path_factory.mktemp("server") / "log") as address:
             yield address
-    except benchmark.NoServer as error:
+    except real.NoServer as error:
         pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module")
-def trained(benchmark: Any, plan: Any, url: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def trained(url: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("runs")
-    outcome = benchmark.measure(benchmark.FAMILIES["cities"], 1, plan, url, folder)
+    outcome = real.measure(real.FAMILIES["cities"], 1, PLAN, url, folder)
     return SimpleNamespace(outcome=outcome, folder=folder)
 
 
-def test_a_run_against_a_real_model_ends_with_a_verdict_and_real_scores(trained: Any, plan: Any) -> None:
+def test_a_run_against_a_real_model_ends_with_a_verdict_and_real_scores(trained: Any) -> None:
     summary = trained.outcome.summary
     assert summary.stopped is None
     assert not summary.simulated
@@ -60,15 +46,15 @@ def test_a_run_against_a_real_model_ends_with_a_verdict_and_real_scores(trained:
         assert 0 <= score.low <= score.mean <= score.high <= 1
         assert score.n == 8
     assert summary.voids == 0
-    assert summary.cost.target_calls > plan.tasks
+    assert summary.cost.target_calls > PLAN.tasks
     assert summary.cost.optimizer_calls >= 1
 
 
-def test_every_skill_of_the_run_has_a_score_on_each_fresh_task(trained: Any, plan: Any) -> None:
+def test_every_skill_of_the_run_has_a_score_on_each_fresh_task(trained: Any) -> None:
     outcome = trained.outcome
     assert outcome.best_step in outcome.steps
     for values in (outcome.initial, outcome.handed_out, *outcome.steps.values()):
-        assert len(values) == plan.fresh
+        assert len(values) == PLAN.fresh
         assert set(values) <= {0.0, 1.0}
     assert outcome.steps["0000.md"] == outcome.initial
     assert sum(outcome.steps[outcome.best_step]) >= sum(outcome.handed_out)
@@ -86,17 +72,17 @@ def test_what_changed_the_skill_cites_attempts_that_failed(trained: Any) -> None
             assert set(edit["cites"]) <= failed
 
 
-def test_the_table_of_the_benchmark_has_a_cell_for_each_column(trained: Any, benchmark: Any, plan: Any) -> None:
-    shown = benchmark.table([trained.outcome], plan)
+def test_the_table_of_the_benchmark_has_a_cell_for_each_column(trained: Any) -> None:
+    shown = real.table([trained.outcome], PLAN)
     (row,) = shown["rows"]
     assert len(row) == len(shown["columns"])
     assert str(trained.folder) not in json.dumps(shown)
 
 
-def test_tasks_with_request_seeds_of_their_own_do_not_share_their_luck(benchmark: Any, plan: Any, url: str) -> None:
+def test_tasks_with_request_seeds_of_their_own_do_not_share_their_luck(url: str) -> None:
     """The same task eight times: at this temperature each request seed draws an answer of its own."""
-    family = benchmark.FAMILIES["cities"]
+    family = real.FAMILIES["cities"]
     tasks = [*family.tasks(1, 3)] * 8
-    section = ModelSection.model_validate(benchmark.target_section(family, plan, url))
-    (made,) = asyncio.run(benchmark.attempts([family.first_skill], tasks, section))
+    section = ModelSection.model_validate(real.target_section(family, PLAN, url))
+    made = asyncio.run(real.attempts(family.first_skill, tasks, section))
     assert len({one.answer for one in made}) > 1

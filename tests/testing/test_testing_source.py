@@ -14,13 +14,15 @@ from etude.sleep.transcripts.sources.plain import PlainTranscripts
 from etude.sleep.transcripts.sources.source import Source
 from etude.testing.source import ID, PROJECT, START, dated
 
+Change = Callable[[SessionRef, Reading], Reading]
+
 
 class Careless(Source):
     """Reads the own format, and does one thing wrong."""
 
     name = "jsonl"
 
-    def __init__(self, change: Callable[[SessionRef, Reading], Reading]) -> None:
+    def __init__(self, change: Change) -> None:
         self._change = change
 
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[SessionRef]:
@@ -31,7 +33,7 @@ class Careless(Source):
 
 
 class CarelessContract(OddRecords):
-    def __init__(self, change: Callable[[SessionRef, Reading], Reading]) -> None:
+    def __init__(self, change: Change) -> None:
         self._change = change
 
     def make_source(self) -> Source:
@@ -70,24 +72,18 @@ def forgets(found: SessionRef, reading: Reading) -> Reading:
     return Reading(session=reading.session, problem=reading.problem)
 
 
-def test_a_source_that_touches_a_file_is_noticed(tmp_path: Path) -> None:
-    CarelessContract(lambda found, reading: reading).test_finding_and_reading_change_nothing(tmp_path / "a")
+@pytest.mark.parametrize(
+    ("careless", "promise"),
+    [
+        (touches, "test_finding_and_reading_change_nothing"),
+        (in_local_time, "test_times_are_utc_wherever_it_is_read"),
+        (forgets, "test_broken_records_are_counted_and_the_rest_is_read"),
+    ],
+)
+def test_a_source_that_does_not_keep_a_promise_is_noticed(tmp_path: Path, careless: Change, promise: str) -> None:
+    getattr(CarelessContract(lambda found, reading: reading), promise)(tmp_path / "a")
     with pytest.raises(AssertionError):
-        CarelessContract(touches).test_finding_and_reading_change_nothing(tmp_path / "b")
-
-
-def test_a_source_that_reads_local_time_is_noticed(tmp_path: Path) -> None:
-    CarelessContract(lambda found, reading: reading).test_times_are_utc_wherever_it_is_read(tmp_path / "a")
-    with pytest.raises(AssertionError):
-        CarelessContract(in_local_time).test_times_are_utc_wherever_it_is_read(tmp_path / "b")
-
-
-def test_a_source_that_does_not_count_what_it_leaves_out_is_noticed(tmp_path: Path) -> None:
-    CarelessContract(lambda found, reading: reading).test_broken_records_are_counted_and_the_rest_is_read(
-        tmp_path / "a"
-    )
-    with pytest.raises(AssertionError):
-        CarelessContract(forgets).test_broken_records_are_counted_and_the_rest_is_read(tmp_path / "b")
+        getattr(CarelessContract(careless), promise)(tmp_path / "b")
 
 
 def test_a_source_that_raises_for_a_wrong_value_is_noticed(tmp_path: Path) -> None:

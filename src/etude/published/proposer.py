@@ -61,16 +61,17 @@ def batches_of(tasks: Sequence[Task], seed: int, size: int, accumulation: int) -
 class Proposer:
     """Rollout, reflect, aggregate, select, update: from tasks to a candidate.
 
+    With several attempts at each task, those at the same task that differ are read side by side first.
+
     Args:
         steps: of the whole run, for the schedule of the edit budget.
-        attempts: at each task. With several, attempts at the same task that differ are read side by side first.
     """
 
-    def __init__(self, bench: Workbench, log: RunLog, options: PaperOptions, steps: int, attempts: int = 1) -> None:
+    def __init__(self, bench: Workbench, log: RunLog, options: PaperOptions, steps: int) -> None:
         self._bench, self._log, self._config = bench, log, bench.config
         self._options, self._mode = options, update_mode(options)
         self._schedule = Schedule(options, steps, self._mode.budgeted)
-        self._tries = attempts
+        self._tries = options.tries
         self._golds = bench.golds
 
     async def read(self, state: TrainState, batches: Sequence[Batch]) -> StepReading:

@@ -58,7 +58,7 @@ class RewriteFirstSearch(Search):
         options, (tasks, seed) = self._options, self._shuffled(epoch)
         if epoch == 1:
             options = options.model_copy(update={"update_mode": "full_rewrite"})
-        proposer = Proposer(self._bench, self.log, options, self.steps, options.attempts)
+        proposer = Proposer(self._bench, self.log, options, self.steps)
         later = batches_of(tasks, seed, options.batch_size, options.accumulation)
         for batches in [[Batch(tasks, seed)]] if epoch == 1 else later:
             if self._settled(state):

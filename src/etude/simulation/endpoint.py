@@ -109,7 +109,13 @@ def running_endpoint(
     faults: Faults = NO_FAULTS, latency: float = 0.0, key: str | None = None, world: SimulatedWorld = EVERYDAY
 ) -> Generator[Endpoint]:
     """An endpoint on a free loopback port, in a thread, for as long as the context lasts. Arguments as in `serve`."""
-    service = Service(faults, latency, key, world)
+    with running(Service(faults, latency, key, world)) as endpoint:
+        yield endpoint
+
+
+@contextmanager
+def running(service: Service) -> Generator[Endpoint]:
+    """The same for a service that is made already."""
     server = _server(service, "127.0.0.1", 0)
     with loopback() as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -5,17 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from etude.readable import token_count
 from etude.simulation.families import telling_rules
 from etude.simulation.families.family import Family, Faults, relevant
 from etude.simulation.rules import TeachableRule, Teaching, statements, states, taught
-from etude.simulation.text import tokens, uniform
+from etude.simulation.text import element, uniform
 
 _FRONT_MATTER = re.compile(r"^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n)+---[ \t]*$", re.MULTILINE)
-_ELEMENT = re.compile(
-    r"<(?P<tag>[\w-]*skill[\w-]*)(?:\s[^>]*)?>(?P<body>.*?)</(?P=tag)(?:\s[^>]*)?>", re.DOTALL | re.IGNORECASE
-)
-
-
+_ELEMENT = element(r"[\w-]*skill[\w-]*")
 MOST_SKILL = 8000
 """Estimated tokens that no skill has: a longer text has the prompt of an agent program around the skill."""
 
@@ -25,14 +22,14 @@ def skill_tokens(instructions: str, rules: tuple[TeachableRule, ...]) -> int:
     """Estimated tokens of the skill: the element named after skills, else the document with front matter, else all
     of the instructions. In a text too long to be a skill, only what stands from the first statement on a rule to the
     last one counts: which program asks must not matter."""
-    element = _ELEMENT.search(instructions)
+    shown = _ELEMENT.search(instructions)
     front = _FRONT_MATTER.search(instructions)
-    text = element["body"] if element else instructions[front.start() :] if front else instructions
-    if tokens(text) <= MOST_SKILL:
-        return tokens(text)
+    text = shown["body"] if shown else instructions[front.start() :] if front else instructions
+    if token_count(text) <= MOST_SKILL:
+        return token_count(text)
     said = [one.sentence for one in statements(text, rules)]
     places = [(start, start + len(sentence)) for sentence in said if (start := text.find(sentence)) >= 0]
-    return tokens(text[min(places)[0] : max(places)[1]]) if places else 0
+    return token_count(text[min(places)[0] : max(places)[1]]) if places else 0
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
+from etude.readable import token_count
 from etude.records import ChatRequest, Reply, ToolCall, Usage, digest
-from etude.simulation.text import tokens
+from etude.simulation.text import element
 
 Json = Mapping[str, Any]
 
@@ -238,13 +239,10 @@ def wanted_form(request: ChatRequest) -> WantedForm | None:
 
 
 _ASKED = re.compile(r"\bJSON\b[^{}\n]*:\s*(?=\{)")
-_FENCED_DATA = re.compile(
-    r"<(?P<tag>(?:attempt|transcript|task|skill|told|table|patch|patches|edits|ledger|memory|guidance|rubric|reference"
-    r"|data|conversation|request)(?:-\w+)?)(?:\s[^>]*)?>(?:(?!<(?P=tag)[\s>]).)*?</(?P=tag)(?:\s[^>]*)?>",
-    re.DOTALL | re.IGNORECASE,
+FENCED_DATA = element(
+    r"(?:attempt|transcript|task|skill|told|table|patch|patches|edits|ledger|memory|guidance|rubric|reference|data"
+    r"|conversation|request)(?:-\w+)?"
 )
-
-
 _VALUE = re.compile(r'("(?:[^"\\]|\\.)*")((?:\s*\|\s*"[^"]*")*)|\b(string|integer|number|boolean)\b')
 _EXAMPLES = {"string": '""', "integer": "0", "number": "0.5", "boolean": "true"}
 
@@ -253,7 +251,7 @@ _EXAMPLES = {"string": '""', "integer": "0", "number": "0.5", "boolean": "true"}
 def _shown(text: str) -> Mapping[str, Any] | None:
     """The schema of the last skeleton that the text asks to be filled: JSON, in which values may be named by their
     type or as a choice."""
-    bare = _FENCED_DATA.sub(" ", text) if "JSON" in text else ""
+    bare = FENCED_DATA.sub(" ", text) if "JSON" in text else ""
     found: Mapping[str, Any] | None = None
     for asked in _ASKED.finditer(bare):
         try:
@@ -291,9 +289,9 @@ def reply_with(request: ChatRequest, text: str) -> Reply:
 
 def usage_of(request: ChatRequest, text: str) -> Usage:
     """Estimated tokens: characters / 4 of all messages, tools and the schema, and of the reply."""
-    count = sum(tokens(message.text) for message in request.messages)
-    count += sum(tokens(call.arguments) for message in request.messages for call in message.tool_calls)
-    count += sum(tokens(json.dumps(tool.parameters)) + tokens(tool.description) for tool in request.tools)
+    count = sum(token_count(message.text) for message in request.messages)
+    count += sum(token_count(call.arguments) for message in request.messages for call in message.tool_calls)
+    count += sum(token_count(json.dumps(tool.parameters)) + token_count(tool.description) for tool in request.tools)
     if request.response_schema is not None:
-        count += tokens(json.dumps(request.response_schema.body))
-    return Usage(input_tokens=count, output_tokens=tokens(text))
+        count += token_count(json.dumps(request.response_schema.body))
+    return Usage(input_tokens=count, output_tokens=token_count(text))

@@ -11,9 +11,10 @@ from pydantic import Field
 
 from etude.formats import CHAT, BadBody, Format, WireRequest, with_field
 from etude.formats.local_http import client_left, json_response
+from etude.readable import CHARACTERS_PER_TOKEN, token_count
 from etude.records import Record, Reply
 from etude.simulation.schemas import wanted_form
-from etude.simulation.text import CHARS_PER_TOKEN, tokens, uniform
+from etude.simulation.text import uniform
 from etude.simulation.world import EVERYDAY, SimulatedWorld
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def clip(reply: Reply, most_tokens: int | None) -> Reply:
     """The reply, cut to this many tokens."""
     if most_tokens is None or reply.usage.output_tokens <= most_tokens:
         return reply
-    most = most_tokens * CHARS_PER_TOKEN
+    most = most_tokens * CHARACTERS_PER_TOKEN
     calls = tuple(call.model_copy(update={"arguments": call.arguments[:most]}) for call in reply.tool_calls)
     usage = reply.usage.model_copy(update={"output_tokens": most_tokens})
     return reply.model_copy(
@@ -142,7 +143,7 @@ def cut(reply: Reply) -> Reply:
 
 def saying(reply: Reply, text: str) -> Reply:
     """The reply with this text as all of its content."""
-    usage = reply.usage.model_copy(update={"output_tokens": tokens(text)})
+    usage = reply.usage.model_copy(update={"output_tokens": token_count(text)})
     return reply.model_copy(update={"text": text, "tool_calls": (), "usage": usage, "finish": "stop"})
 
 

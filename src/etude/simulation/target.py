@@ -195,13 +195,14 @@ def next_call(request: ChatRequest, scene: Scene, answer: str, query: str) -> To
     opening = _opening(request, scene)
     if opening is not None:
         return opening
-    search = call_to_search(request.tools, query) if query else None
+    search = _call_of(request.tools, _SEARCHES, (_QUERIES, query)) if query else None
     if search is not None and _result(scene.since, search.name, query) is None:
         return search
     if scene.file is None:
         return None
     text = answer + "\n"
-    for call in (call_to_write(request.tools, scene.file, text), call_to_print(request.tools, scene.file, text)):
+    write = _call_of(request.tools, _WRITES, (_PATHS, scene.file), (_CONTENTS, text))
+    for call in (write, call_to_print(request.tools, scene.file, text)):
         if call is None:
             continue
         result = _result(scene.since, call.name, scene.file)
@@ -294,22 +295,13 @@ _SHELLS = re.compile(
 _WRITES = re.compile(r"^(?:write|create|save)(?:_?(?:file|text_file|new_file))?$|^file_(?:write|create)$")
 _READS = re.compile(r"^(?:read|view|open|cat)(?:_?(?:file|text_file))?$")
 _SEARCHES = re.compile(r"^(?:mcp__\w+__)?search$")
-_SKILLS = frozenset(("skill", "activate_skill", "invoke_skill", "load_skill", "use_skill"))
+_SKILLS = re.compile(r"^(?:activate_|invoke_|load_|use_)?skill$")
 
 _PATHS = ("path", "file_path", "filepath", "filename", "file", "absolute_path", "target_file")
 _CONTENTS = ("content", "contents", "text", "file_text", "data", "body")
 _COMMANDS = ("command", "cmd", "script", "commands")
 _NAMES = ("skill", "name", "skill_name", "command")
 _QUERIES = ("query", "q", "search", "question", "text", "keywords", "terms", "topic", "input")
-
-
-def call_to_write(tools: Sequence[Tool], path: str, text: str) -> ToolCall | None:
-    """A call of a tool that writes files. None when there is no such tool."""
-    for tool in tools:
-        place, content = _property(tool, _PATHS), _property(tool, _CONTENTS)
-        if _WRITES.match(_plain(tool.name)) and place is not None and content is not None:
-            return _call(tool, {place: path, content: text})
-    return None
 
 
 def call_to_print(tools: Sequence[Tool], path: str, text: str) -> ToolCall | None:
@@ -322,25 +314,19 @@ def call_to_print(tools: Sequence[Tool], path: str, text: str) -> ToolCall | Non
 def call_to_open(tools: Sequence[Tool], skill: str, path: str | None) -> ToolCall | None:
     """A call that shows a skill: of the tool for skills, else of one that reads the file, else of a shell. None when
     there is nothing of the kind."""
-    for tool in tools:
-        named = _property(tool, _NAMES)
-        if _plain(tool.name) in _SKILLS and named is not None:
-            return _call(tool, {named: skill})
-    if path is None:
-        return None
-    for tool in tools:
-        place = _property(tool, _PATHS)
-        if _READS.match(_plain(tool.name)) and place is not None:
-            return _call(tool, {place: path})
-    return _shell(tools, f"cat {shlex.quote(path)}")
+    call = _call_of(tools, _SKILLS, (_NAMES, skill))
+    if call is not None or path is None:
+        return call
+    return _call_of(tools, _READS, (_PATHS, path)) or _shell(tools, f"cat {shlex.quote(path)}")
 
 
-def call_to_search(tools: Sequence[Tool], query: str) -> ToolCall | None:
-    """A call of the tool `search`. None when there is no such tool."""
+def _call_of(tools: Sequence[Tool], kind: re.Pattern[str], *said: tuple[Sequence[str], str]) -> ToolCall | None:
+    """A call of the first tool of a kind, by its name, that takes all of this: each by the first of these properties
+    that it has. None when there is no such tool."""
     for tool in tools:
-        named = _property(tool, _QUERIES)
-        if _SEARCHES.match(_plain(tool.name)) and named is not None:
-            return _call(tool, {named: query})
+        found = {name: value for names, value in said if (name := _property(tool, names)) is not None}
+        if kind.match(_plain(tool.name)) and len(found) == len(said):
+            return _call(tool, found)
     return None
 
 

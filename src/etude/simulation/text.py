@@ -3,13 +3,6 @@
 import hashlib
 import re
 
-CHARS_PER_TOKEN = 4
-
-
-def tokens(text: str) -> int:
-    """Estimated tokens: characters / 4, rounded up."""
-    return -(-len(text) // CHARS_PER_TOKEN)
-
 
 def uniform(*parts: object) -> float:
     """A number in [0, 1) that depends on nothing but the parts."""
@@ -34,6 +27,13 @@ def same_answer(one: str, other: str) -> bool:
 
 def _folded(answer: str) -> str:
     return squeeze(answer).casefold().rstrip(".")
+
+
+def element(tags: str) -> re.Pattern[str]:
+    """Matches an element whose tag is one of these (a regular expression), whatever else its tags say, with no other
+    one of the same tag inside. `body` is what it holds."""
+    body = r"(?P<body>(?:(?!<(?P=tag)[\s>]).)*?)"
+    return re.compile(rf"<(?P<tag>{tags})(?:\s[^>]*)?>{body}</(?P=tag)(?:\s[^>]*)?>", re.DOTALL | re.IGNORECASE)
 
 
 _LEARNED = re.compile(

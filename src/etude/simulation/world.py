@@ -17,18 +17,7 @@ from etude.simulation.optimizer.profiles import GOOD, PROFILES, Profile
 from etude.simulation.optimizer.reading import Prompt, read_prompt
 from etude.simulation.schemas import WantedForm, reply_in_form, reply_with, wanted_form
 from etude.simulation.target import attempt
-from etude.simulation.text import same_answer
-
-
-def expected_hard(
-    target: Reliability, skill_text: str, tasks: Iterable[Task], families: Families = FAMILIES
-) -> float:
-    """Mean over the tasks of the probability that the answer equals the gold answer; 0 for tasks it cannot do.
-    Raises ValueError: there are no tasks."""
-    chances = [_chance(target, skill_text, task, families) for task in tasks]
-    if not chances:
-        raise ValueError("a true score needs at least one task")
-    return sum(chances) / len(chances)
+from etude.simulation.text import element, same_answer
 
 
 def best_skill(tasks: Iterable[Task], families: Families = FAMILIES) -> str:
@@ -38,6 +27,7 @@ def best_skill(tasks: Iterable[Task], families: Families = FAMILIES) -> str:
 
 
 def _chance(target: Reliability, skill_text: str, task: Task, families: Families) -> float:
+    """Probability that the answer equals the gold answer; 0 for a task that the target cannot do."""
     found = find_tasks(task.input, families)
     if not found:
         return 0.0
@@ -143,7 +133,13 @@ class SimulatedWorld:
         A trial can be luckier or not; this is what trials of many tasks tend to. At one task an untaught step goes
         wrong in all trials or in none, so that few tasks can stay above or below it.
         Raises ConfigError: no target has that name; ValueError: there are no tasks."""
-        return expected_hard(self._known_target(model), skill_text, tasks, self.families)
+        target = self.target(model)
+        if target is None:
+            raise ConfigError(f"{model!r} is not a simulated target", hint=did_you_mean(model, self.targets))
+        chances = [_chance(target, skill_text, task, self.families) for task in tasks]
+        if not chances:
+            raise ValueError("a true score needs at least one task")
+        return sum(chances) / len(chances)
 
     def best_attainable(self, tasks: Iterable[Task], model: str = "target") -> float:
         """The exact `true_score` that no skill exceeds on these tasks, in [0, 1].
@@ -153,12 +149,6 @@ class SimulatedWorld:
         Raises ConfigError: no target has that name; ValueError: there are no tasks."""
         known = tuple(tasks)
         return self.true_score(best_skill(known, self.families), known, model)
-
-    def _known_target(self, model: str) -> Reliability:
-        target = self.target(model)
-        if target is None:
-            raise ConfigError(f"{model!r} is not a simulated target", hint=did_you_mean(model, self.targets))
-        return target
 
 
 TARGETS: Mapping[str, Reliability] = {
@@ -187,9 +177,7 @@ def judge(request: ChatRequest, prompt: Prompt, form: WantedForm | None) -> Repl
     return reply_in_form(request, form, {"score": score, "reason": reason})
 
 
-_RUBRIC = re.compile(r"<(?P<tag>rubric(?:-\w+)?)(?:\s[^>]*)?>(?P<body>.*?)</(?P=tag)(?:\s[^>]*)?>", re.DOTALL)
-
-
+_RUBRIC = element(r"rubric(?:-\w+)?")
 _CRITERION = re.compile(r"^(\d+)\. (.+)$", re.MULTILINE)
 
 

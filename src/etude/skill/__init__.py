@@ -1,6 +1,7 @@
 """The skill: its document, edits on it, and its folder on disk."""
 
-from etude.skill.document import Document, token_count
+from etude.readable import token_count
+from etude.skill.document import Document
 from etude.skill.edits import apply_edit, apply_edits, revised
 from etude.skill.folder import load_skill, save_skill, validate_skill
 

@@ -47,9 +47,6 @@ BOM = "\ufeff"
 LEARNED = "learned"
 """The region that is the only editable part of a document that has it."""
 
-CHARACTERS_PER_TOKEN = 4
-"""A common rule of thumb for English text; tokenizers differ by model."""
-
 _FENCE = re.compile(r"---[ \t]*")
 
 
@@ -276,11 +273,6 @@ class Document:
             return ""
         unended = lines[-1].stop == lines[-1].start + len(lines[-1].text)
         return line_end * (unended + bool(lines[-1].text.strip()))
-
-
-def token_count(text: str) -> int:
-    """An estimate of how many tokens a model reads in `text`: characters / 4, rounded up."""
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
 def _said(pieces: Iterable[str]) -> list[str]:

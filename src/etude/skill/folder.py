@@ -143,8 +143,8 @@ def save_skill(skill: Skill, folder: Path, *, private: bool = False) -> Path:
     return base / DOCUMENT
 
 
-def validate_skill(skill: Skill, folder_name: str | None = None, strict: bool = False) -> list[str]:
-    """What keeps `skill` from being a valid Agent Skill in a folder of that name (None: `skill.name`); empty if fine.
+def validate_skill(skill: Skill, strict: bool = False) -> list[str]:
+    """What keeps `skill` from being a valid Agent Skill in a folder of its name; empty if fine.
 
     `strict` adds what other programs may stumble over: unknown keys, and a body over 500 lines or 5,000 tokens.
     """
@@ -156,9 +156,8 @@ def validate_skill(skill: Skill, folder_name: str | None = None, strict: bool = 
         return ["there is no front matter; name and description are required"]
     meta = document.meta
     problems = [*faults(meta), *disagreements(document, strict)]
-    expected = skill.name if folder_name is None else folder_name
-    if isinstance(meta.get("name"), str) and meta["name"] != expected:
-        problems.append(f"name: {meta['name']!r} differs from the name of the folder, {expected!r}")
+    if isinstance(meta.get("name"), str) and meta["name"] != skill.name:
+        problems.append(f"name: {meta['name']!r} differs from the name of the folder, {skill.name!r}")
     return problems
 
 

@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from etude.skill.document import Document, token_count
+from etude.readable import token_count
+from etude.skill.document import Document
 
 NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 MAX_NAME = 64

@@ -1,12 +1,9 @@
 """Nothing is proposed that luck alone explains, and a night says what would have settled it."""
 
-import importlib
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
+import nights
 import pytest
 from small_night import Small
 from test_sleep_consolidate import SKILL, VAL, Optimizer, night
@@ -22,21 +19,8 @@ AT_MOST = 20
 """Of 200 nights with a false proposal in at most 5%, 999 in 1000 have no more than that (binomial, 99.9%)."""
 
 
-@pytest.fixture
-def nights(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """benchmarks/nights.py, which is no part of the package."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "benchmarks"))
-    before = set(sys.modules)
-    yield importlib.import_module("nights")
-    for name in ("nights", "peers", "harness", "measure", "environments", "endpoint", "contract"):
-        if name not in before:
-            sys.modules.pop(name, None)
-
-
 @pytest.mark.parametrize(("noise", "tasks"), [(0.2, 2), (0.4, 5)])
-def test_200_nights_without_an_effect_propose_as_seldom_as_alpha_says(
-    nights: ModuleType, noise: float, tasks: int
-) -> None:
+def test_200_nights_without_an_effect_propose_as_seldom_as_alpha_says(noise: float, tasks: int) -> None:
     found = nights.rates(noise, "useless", tasks, 200)
     assert found.passed > 0.3  # or else nothing would be tested
     assert 200 * found.proposed <= AT_MOST
@@ -44,7 +28,7 @@ def test_200_nights_without_an_effect_propose_as_seldom_as_alpha_says(
 
 
 @pytest.mark.parametrize("tasks", [2, 5])
-def test_every_night_proposes_what_solves_all_without_noise(nights: ModuleType, tasks: int) -> None:
+def test_every_night_proposes_what_solves_all_without_noise(tasks: int) -> None:
     assert nights.rates(0.0, "good", tasks, 20).proposed == 1.0
     assert nights.rates(0.0, "useless", tasks, 20).passed == 0.0
 

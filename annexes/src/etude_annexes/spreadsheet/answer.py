@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from importlib import import_module
 from typing import NamedTuple
 
 from etude.envs.scorers.answer_scorer import shorten
@@ -26,17 +27,17 @@ class Range(NamedTuple):
     @property
     def shown(self) -> str:
         """As it is written in a formula: 'Sheet1'!A1:B2."""
-        first = f"{_letters(self.column)}{self.row}"
+        first = f"{letters_of(self.column)}{self.row}"
         if self.last_row is None and self.last_column is None:
             last = ""
         elif self.last_row is None:
-            first = _letters(self.column) if self.row == 1 else first
-            last = _letters(self.last_column)
+            first = letters_of(self.column) if self.row == 1 else first
+            last = letters_of(self.last_column)
         elif self.last_column is None:
             first = str(self.row) if self.column == 1 else first
             last = str(self.last_row)
         else:
-            last = f"{_letters(self.last_column)}{self.last_row}"
+            last = f"{letters_of(self.last_column)}{self.last_row}"
         return f"'{self.sheet}'!{first}" + (f":{last}" if last and last != first else "")
 
 
@@ -101,18 +102,12 @@ def _range(text: str, default: str, place: str) -> Range:
 
 
 def _column(letters: str) -> int | None:
-    number = 0
-    for letter in letters.upper():
-        number = number * 26 + ord(letter) - ord("A") + 1
-    return number or None
+    return import_module("openpyxl.utils").column_index_from_string(letters) if letters else None
 
 
-def _letters(column: int | None) -> str:
-    letters = ""
-    while column:
-        column, letter = divmod(column - 1, 26)
-        letters = chr(ord("A") + letter) + letters
-    return letters
+def letters_of(column: int | None) -> str:
+    """The letters of a column; empty for an end that is open."""
+    return import_module("openpyxl.utils").get_column_letter(column) if column else ""
 
 
 def compare(ranges: Sequence[Range], gold: Contents, output: Contents) -> Score:

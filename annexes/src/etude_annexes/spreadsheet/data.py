@@ -6,7 +6,6 @@ import os
 import re
 import zipfile
 from collections.abc import Sequence
-from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from etude.envs.rows import Fields, tasks_from_rows, with_ids
 from etude.envs.workspaces import TaskFiles
 from etude.errors import DataError
 from etude.records import Task
-from etude_annexes.spreadsheet.answer import Contents, Range, compare, parse_ranges
+from etude_annexes.spreadsheet.answer import Contents, Range, compare, letters_of, parse_ranges
 from etude_annexes.spreadsheet.cells import open_workbook, read_cells
 
 INPUT = "input.xlsx"
@@ -164,8 +163,7 @@ def _shown(sheet: Any) -> str:
     shown = list(sheet.iter_rows(min_row=1, max_row=rows, min_col=1, max_col=columns))
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    letter = import_module("openpyxl.utils").get_column_letter
-    writer.writerow(["row", *map(letter, range(1, columns + 1))])
+    writer.writerow(["row", *map(letters_of, range(1, columns + 1))])
     for number, cells in enumerate(shown, 1):
         writer.writerow([number, *(_value(cell.value) for cell in cells)])
     left = [f"{sheet.max_row - rows} more rows"] if sheet.max_row > rows else []

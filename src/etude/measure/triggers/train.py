@@ -11,11 +11,10 @@ from etude.errors import DataError, SkillError
 from etude.measure.triggers.catalogue import LONGEST, described, one_line
 from etude.measure.triggers.environment import LEXICAL, Request, TriggerEnvironment
 from etude.measure.triggers.judge import SkillsAtHand
-from etude.readable import counted
+from etude.readable import CHARACTERS_PER_TOKEN, counted
 from etude.records import Skill, Split
 from etude.records.summary import Summary
 from etude.skill import Document, load_skill, save_skill
-from etude.skill.document import CHARACTERS_PER_TOKEN
 from etude.skill.export import export_skill
 from etude.skill.folder import DOCUMENT
 from etude.workbench import Given

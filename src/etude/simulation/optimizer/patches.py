@@ -10,9 +10,9 @@ from etude.simulation.optimizer.profiles import CHANGING, REMOVING, DraftEdit, P
 from etude.simulation.optimizer.reading import Prompt
 from etude.simulation.rules import TeachableRule, statements
 from etude.simulation.schemas import SYNONYMS
-from etude.simulation.text import learned_blocks, squeeze, uniform
+from etude.simulation.text import element, learned_blocks, squeeze, uniform
 
-_LEDGER = re.compile(r"<(?P<tag>ledger|memory)\b[^>]*>.*?</(?P=tag)\b[^>]*>", re.DOTALL | re.IGNORECASE)
+_LEDGER = element("ledger|memory")
 
 
 def shown_edits(prompt: Prompt) -> tuple[DraftEdit, ...]:

@@ -9,7 +9,7 @@ from etude.records import ChatRequest
 from etude.simulation.families import FAMILIES, RULES, Families, FoundTask, find_tasks, rules_in
 from etude.simulation.families.family import Faults, right_answer
 from etude.simulation.rules import TeachableRule
-from etude.simulation.text import same_answer, squeeze
+from etude.simulation.text import element, same_answer, squeeze
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,8 @@ def read_prompt(request: ChatRequest, families: Families = FAMILIES) -> Prompt:
     return _read(first_turn(request), families)
 
 
-ATTEMPT = re.compile(r"<attempt\b[^>]*>(?:(?!<attempt\b).)*?</attempt(?:\s[^>]*)?>", re.DOTALL)
-_SKILL = re.compile(
-    r"<(?P<tag>(?:current_)?skill)(?:\s[^>]*)?>\n?(?P<body>(?:(?!<(?P=tag)\b).)*?)</(?P=tag)(?:\s[^>]*)?>",
-    re.DOTALL | re.I,
-)
+ATTEMPT = element("attempt")
+_SKILL = element("(?:current_)?skill")
 _COMPARES = re.compile(
     r"(?<!not )(?<!n't )(?<!never )(?<!without )\b(?:compar(?:e|ing|ison)|contrast\w*)\b[^.\n]{0,60}"
     r"\b(?:them|attempts?|trajector\w+|failures?|each other|cases|runs|pass\w*)\b|\bin common\b|cross-refer"
@@ -100,13 +97,13 @@ def asks_to_compare(instructions: str) -> bool:
 @lru_cache(maxsize=256)
 def _read(text: str, families: Families) -> Prompt:
     text = without_form(text)
-    element = last(_SKILL, ATTEMPT.sub(lambda attempt: " " * len(attempt.group()), text))
-    rest = text if element is None else text[: element.start()] + "\n" + text[element.end() :]
+    shown = last(_SKILL, ATTEMPT.sub(lambda attempt: " " * len(attempt.group()), text))
+    rest = text if shown is None else text[: shown.start()] + "\n" + text[shown.end() :]
     limit = _LIMIT.search(ATTEMPT.sub(" ", text))
     attempts = [(found.group(), found.start()) for found in ATTEMPT.finditer(rest)] or [(rest, 0)]
     return Prompt(
         text=text,
-        skill=element["body"] if element else "",
+        skill=shown["body"].removeprefix("\n") if shown else "",
         observations=observations(rest, attempts, families),
         compares=asks_to_compare(ATTEMPT.sub(" ", rest)),
         limit=int(limit[1]) if limit else None,
@@ -126,10 +123,7 @@ _ID = re.compile(r"\bid=\"(?P<named>[\w./:-]+)")
 _CATEGORY = re.compile(
     r"^\W*(?:\w+[ :]+)?(improved|regressed|persistent[ _-]fail\w*|stable[ _-]success\w*)", re.M | re.I
 )
-ELEMENT_ANSWER = re.compile(
-    r"<(?P<tag>(?:final_)?answer(?:-\w+)?|prediction)(?:\s[^>]*)?>(?P<body>(?:(?!<(?P=tag)\b).)*?)</(?P=tag)(?:\s[^>]*)?>",
-    re.DOTALL | re.I,
-)
+ELEMENT_ANSWER = element(r"(?:final_)?answer(?:-\w+)?|prediction")
 LINE_ANSWER = re.compile(
     r"(?:^|[\n*\"'\]:\s>])(?:final answer|model answer|answer|predicted(?: answer)?|prediction|response|got)"
     r"\**\"?\s*[:=]\s*\**\"?(?P<body>[^\n<\"*]+)",
@@ -140,9 +134,7 @@ EXPECTED = re.compile(
     r"\**\"?(?:\s+(?:is|was))?\s*[:=]?\s*\**(?:'(?P<quoted>[^\n]+?)'(?=[.,;)\s]|$)|[\"'`]?(?P<body>[^\n<\"`*;]+))",
     re.IGNORECASE,
 )
-_FEEDBACK = re.compile(
-    r"<(?P<tag>feedback(?:-\w+)?)(?:\s[^>]*)?>(?P<said>.*?)</(?P=tag)(?:\s[^>]*)?>", re.DOTALL | re.IGNORECASE
-)
+_FEEDBACK = element(r"feedback(?:-\w+)?")
 
 
 def observations(
@@ -171,7 +163,7 @@ def _observe(task: FoundTask, block: str, id: str, category: str) -> Observation
         answer = last(ELEMENT_ANSWER, after)
         said = answer["body"].strip() if answer else None
         feedback = _FEEDBACK.search(after)
-        blamed = task.family.blamed(feedback["said"] if feedback else "", said or "")
+        blamed = task.family.blamed(feedback["body"] if feedback else "", said or "")
         return Observation(id, task, said, "", category, blamed)
     shown = EXPECTED.search(block, task.end)
     right = right_answer(task.family, task.text)

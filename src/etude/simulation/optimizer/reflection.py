@@ -14,7 +14,7 @@ from etude.simulation.optimizer.patches import rank, rewritten, shown_edits, uni
 from etude.simulation.optimizer.profiles import DraftEdit, Profile
 from etude.simulation.optimizer.reading import Observation, Prompt
 from etude.simulation.rules import Statement, Teaching, statements, states, taught
-from etude.simulation.text import command_in, learned_blocks, orders_in, pick, squeeze, uniform
+from etude.simulation.text import command_in, element, learned_blocks, orders_in, pick, squeeze, uniform
 
 MOST_GUIDANCE = 10
 """Rules that guidance states at most."""
@@ -105,10 +105,7 @@ def repair(prompt: Prompt) -> dict[str, object]:
     return {"reasoning": f"{len(anchors)} anchors have a line that was meant.", "anchors": anchors}
 
 
-_PREVIOUS_GUIDANCE = re.compile(
-    r"<(?P<tag>(?:\w+_)?guidance)(?:\s[^>]*)?>(?P<body>(?:(?!<(?P=tag)\b).)*?)</(?P=tag)(?:\s[^>]*)?>",
-    re.DOTALL | re.IGNORECASE,
-)
+_PREVIOUS_GUIDANCE = element(r"(?:\w+_)?guidance")
 
 
 def slow_update(prompt: Prompt, profile: Profile) -> dict[str, object]:
@@ -139,7 +136,7 @@ def _guidance_lines(findings: Sequence[Diagnosis], profile: Profile, key: str) -
     return list(dict.fromkeys(lines))
 
 
-_LEDGER = re.compile(r"<ledger\b[^>]*>(?P<body>.*?)</ledger\b", re.DOTALL | re.IGNORECASE)
+_LEDGER = element("ledger")
 _FATE = re.compile(r"\b(accepted|rejected)\b|\"accepted\"\s*:\s*(true|false)", re.IGNORECASE)
 
 
@@ -191,7 +188,7 @@ def _reminder(finding: Diagnosis, blamed: set[str], key: str, profile: Profile) 
     return {"content": text, "reason": "The skill says so, and it was not done.", "cites": cites}
 
 
-_APPENDIX = re.compile(r"<(?P<tag>appendix)\b[^>]*>(?P<body>.*?)</(?P=tag)\b", re.DOTALL | re.IGNORECASE)
+_APPENDIX = element("appendix")
 
 
 def consolidate(prompt: Prompt) -> dict[str, object]:
@@ -311,8 +308,8 @@ def _wrong_cites(finding: Diagnosis, ids: Sequence[str], draw: str) -> tuple[str
     return (f"a-{int(uniform('invented', draw) * 16**8):08x}",)
 
 
-def nearest_line(text: str, skill: str, cutoff: float = 0.6) -> str | None:
+def nearest_line(text: str, skill: str) -> str | None:
     """The line of the skill that resembles the text most, None when none does."""
     lines = [line.strip() for line in skill.splitlines() if line.strip()]
-    near = difflib.get_close_matches(squeeze(text), lines, n=1, cutoff=cutoff)
+    near = difflib.get_close_matches(squeeze(text), lines, n=1)
     return near[0] if near else None

@@ -14,10 +14,10 @@ from etude.measure.compare import compare_alike
 from etude.models import answered_by_hand
 from etude.protocols import Environment
 from etude.published.options import options_of
+from etude.readable import CHARACTERS_PER_TOKEN
 from etude.records import Record, Skill, Split
 from etude.records.summary import Comparison, ShipVerdict
 from etude.skill import Document, token_count
-from etude.skill.document import CHARACTERS_PER_TOKEN
 from etude.sleep.adoption.rules import block_of, with_block
 from etude.sleep.config import SleepConfig, make_sleep_config
 from etude.sleep.improve.changes import PLACES, DocumentOutcome, Place
