@@ -68,6 +68,7 @@ class SqliteSpend(Spend):
         self._started = time.monotonic()
         self._under_way: set[int] = set()
         self._settled: asyncio.Event | None = None
+        self._before = self.totals().total_calls
 
     async def reserve(self, role: Role, tokens: int, usd: float | None) -> int:
         """Write down an upper bound before sending: `tokens` in and out, and their price, None when unknown.
@@ -125,6 +126,11 @@ class SqliteSpend(Spend):
             known = self._database.guarded("spend_settled", "role = ?", (role,)) or [(role, 0, 0, 0, 0, 0.0, 0)]
             more = (1, *tokens, 0.0 if usd is None else usd, int(usd is None))
             self._database.put("spend_settled", role, *map(sum, zip(known[0][1:], more, strict=True)))
+
+    @property
+    def sent(self) -> int:
+        """Requests since the account was opened."""
+        return self.totals().total_calls - self._before
 
     def totals(self) -> SpendTotals:
         """What was used so far. Takes the same short time however long the run is."""

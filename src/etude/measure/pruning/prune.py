@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Unpack
 
-from etude.build import open_workbench
 from etude.config import TrainConfig, another_trial_tells
 from etude.errors import DataError, SkillError
 from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
+from etude.measure.evaluate import measuring
 from etude.measure.pruning.sieve import MOST, Sieve
 from etude.records import Attempt, Edit, Record, Skill, digest
 from etude.records.provenance import Change, Provenance, ProvenEdit, ProvenLine
@@ -99,11 +99,9 @@ async def aprune_skill(
         InputError: there is no task, the skill has no block that could go, or something cannot be used as it is.
         StopRun: a budget is used up, an endpoint is dead, or attempts errored.
     """
-    config = config.model_copy(update={"test": config.test.model_copy(update={"enabled": False})})
-    async with open_workbench(config, given, claim=False) as bench:
+    async with measuring(config, given) as bench:
         pruning = _Pruning(bench, code)
         bench.emit(Notice(level="info", text=pruning.plan(allow_loss)))
-        sent = bench.spend.totals().total_calls
         bench.emit(StageStarted(stage=ATTEMPTING["train"], step=0, epoch=0))
         result, skill = await pruning.run(allow_loss)
         bench.emit(StageFinished(stage=ATTEMPTING["train"], step=0, note=f"{result.before} -> {result.after} tokens"))
@@ -113,7 +111,7 @@ async def aprune_skill(
         bench.folder.write_json(f"pruned/{skill.name}/{PROVENANCE}", pruning.provenance(skill, result))
         bench.folder.write_text("pruned/prune.diff", unified_diff(pruning.skill.text, skill.text, "before", "after"))
         bench.folder.write_json("pruned/prune.json", result.model_dump(mode="json", exclude={"calls_sent"}))
-        return result.model_copy(update={"calls_sent": bench.spend.totals().total_calls - sent})
+        return result.model_copy(update={"calls_sent": bench.spend.sent})
 
 
 class _Pruning:
