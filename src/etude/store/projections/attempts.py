@@ -9,10 +9,11 @@ from pydantic import JsonValue, TypeAdapter
 from pydantic_core import from_json
 
 from etude.errors import DataError
+from etude.events import AttemptFinished
 from etude.records import Attempt, Message, Record, Split, Usage
 from etude.records.said import last_answer, without_thoughts
 from etude.store.database import FACT, Database, intact
-from etude.store.projections.log import Log, LoggedAttempt
+from etude.store.projections.log import Log
 from etude.store.projections.skills import skill_names
 from etude.store.views import JOURNAL, AskedTask, numbered, read_tasks, read_view
 
@@ -100,7 +101,7 @@ def attempt_pages(log: Log, names: Sequence[str]) -> Iterator[AttemptPage]:
     """Many of them, in this order as far as they are there; each file is read once for attempts that follow each
     other. Raises DataError: a file is damaged."""
     wanted = {log.known[name].task for name in names if name in log.known}
-    tasks: dict[str, list[LoggedAttempt]] = {}
+    tasks: dict[str, list[AttemptFinished]] = {}
     for each in log.known.values():
         if each.task in wanted:
             tasks.setdefault(each.task, []).append(each)
@@ -129,7 +130,7 @@ class _Maker:
         self._asked = read_tasks(log.path)
         self._database = database
 
-    def page(self, seen: LoggedAttempt, attempt: Attempt | None, same: Iterable[LoggedAttempt]) -> AttemptPage:
+    def page(self, seen: AttemptFinished, attempt: Attempt | None, same: Iterable[AttemptFinished]) -> AttemptPage:
         """That of an attempt; `same` are those at its task."""
         facts, asked = _facts(self._database, seen), self._asked.get(seen.task, AskedTask())
         return AttemptPage(
@@ -154,7 +155,7 @@ class _Maker:
             ),
         )
 
-    def _skill(self, seen: LoggedAttempt) -> str:
+    def _skill(self, seen: AttemptFinished) -> str:
         return self._skills.get(seen.skill, f"tried only, {seen.skill}")
 
 
@@ -167,7 +168,7 @@ def _answer(facts: Sequence[FactRow]) -> str | None:
     return last_answer(without_thoughts(said[-1]) or "", cut=False) if said else None
 
 
-def _facts(database: Database, seen: LoggedAttempt) -> tuple[FactRow, ...]:
+def _facts(database: Database, seen: AttemptFinished) -> tuple[FactRow, ...]:
     found: list[FactRow] = []
     for name in seen.facts:
         kind, _, start = name.partition(" ")
