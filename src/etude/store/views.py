@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeVar, cast
@@ -242,16 +242,9 @@ def _step(folder: Path) -> StepView:
         reason="" if gate is None else gate.reason,
         current=None if verdict is None else verdict.current,
         candidate=None if verdict is None else verdict.candidate,
-        edits={} if update is None else _fates(update.edits),
+        edits={} if update is None else Counter(edit.fate for edit in update.edits),
         skill_tokens=None if candidate is None else token_count(candidate),
     )
-
-
-def _fates(edits: tuple[AppliedEdit, ...]) -> dict[EditFate, int]:
-    counts: dict[EditFate, int] = {}
-    for edit in edits:
-        counts[edit.fate] = counts.get(edit.fate, 0) + 1
-    return counts
 
 
 def read_view(path: Path, kind: type[T] | TypeAdapter[T]) -> T | None:
