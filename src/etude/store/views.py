@@ -219,7 +219,7 @@ def last_event(path: Path | str, *kinds: str) -> dict[str, JsonValue]:
 def read_tasks(path: Path) -> dict[str, AskedTask]:
     """What the tasks of a run ask, by id; nothing where the run has not written it. Raises DataError: it is
     damaged."""
-    return {task.id: task for task in read_view(path / TASKS, TypeAdapter(tuple[AskedTask, ...])) or ()}
+    return {task.id: task for task in read_view(path / TASKS, tuple[AskedTask, ...]) or ()}
 
 
 def numbered(root: Path, pattern: str) -> list[Path]:
@@ -247,7 +247,7 @@ def _step(folder: Path) -> StepView:
     )
 
 
-def read_view(path: Path, kind: type[T] | TypeAdapter[T]) -> T | None:
+def read_view(path: Path, kind: type[T]) -> T | None:
     """What a file of a run folder holds; None where it is not written yet. Raises DataError: it is damaged."""
     try:
         data = path.read_bytes()
@@ -256,7 +256,7 @@ def read_view(path: Path, kind: type[T] | TypeAdapter[T]) -> T | None:
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be read: {error.strerror}", hint="fix its permissions") from None
     try:
-        return (kind if isinstance(kind, TypeAdapter) else TypeAdapter(kind)).validate_json(data)
+        return TypeAdapter(kind).validate_json(data)
     except ValidationError as error:
         raise DataError(f"{str(path)!r} is damaged: {error.errors()[0]['msg']}", hint=_WRITTEN_AGAIN) from None
 

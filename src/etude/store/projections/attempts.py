@@ -17,7 +17,6 @@ from etude.store.projections.log import Log
 from etude.store.projections.skills import skill_names
 from etude.store.views import JOURNAL, AskedTask, numbered, read_tasks, read_view
 
-_ATTEMPTS = TypeAdapter(tuple[Attempt, ...])
 _MESSAGES = TypeAdapter(tuple[Message, ...])
 _WHOLE = "trajectory "
 """Begins the name of a fact that is all of what an agent program did."""
@@ -76,7 +75,7 @@ class AttemptPage(Record):
 
 def read_attempts(file: Path) -> tuple[Attempt, ...]:
     """The attempts of a step; none where it has none yet. Raises DataError: the file is damaged."""
-    return read_view(file, _ATTEMPTS) or ()
+    return read_view(file, tuple[Attempt, ...]) or ()
 
 
 def golds(path: Path) -> Iterator[JsonValue]:
