@@ -149,10 +149,8 @@ class DatasetEnvironment(ReadEnvironment, ScoredEnvironment):
         files = _sources(self.config, where)
         data = {} if self.config.hub is not None else {Path(file): "a file of tasks" for file in files.values()}
         self._files = TaskFiles({**data, **self.hidden()})
-        self._tasks = splits = self.config.read(files, self._read_file if self.config.hub is None else self._read_hub)
-        self._warnings = check_splits(
-            splits["train"], splits["val"], splits["test"], names=files, places=self._places
-        )
+        self._tasks = self.config.read(files, self._read_file if self.config.hub is None else self._read_hub)
+        self._warnings = check_splits(self._tasks, names=files, places=self._places)
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
