@@ -15,7 +15,7 @@ from etude.records.summary import Interval, ShipVerdict
 from etude.records.tasks import Ended, counted_ends
 from etude.skill import save_skill, token_count
 from etude.skill.blame import texts_of
-from etude.skill.blocks import Block, blocks_of, without_blocks
+from etude.skill.blocks import blocks_of, without_blocks
 from etude.skill.diff import unified_diff
 from etude.skill.folder import PROVENANCE
 from etude.skill.parts import laid_out
@@ -125,8 +125,10 @@ class _Pruning:
         self.once = {name for name, task in self.tasks.items() if not another_trial_tells(bench.config, task)}
         """Tasks of which another attempt with the same text tells nothing new."""
         if not self.tested:
-            why = "all of its blocks hold code" if self.blocks else "it has no text that may be edited"
-            raise SkillError(f"nothing of skill {self.skill.name!r} can be left out: {why}", hint=_hint(self.blocks))
+            why, hint = "it has no text that may be edited", "give a skill with text outside of protected regions"
+            if self.blocks:
+                why, hint = "all of its blocks hold code", "--code tests such blocks as well"
+            raise SkillError(f"nothing of skill {self.skill.name!r} can be left out: {why}", hint=hint)
         if not self.tasks:
             raise DataError(
                 "there are no training or validation tasks",
@@ -308,7 +310,3 @@ class _Pruning:
             lines=tuple(ProvenLine(text=t, origin="initial", tokens=token_count(t)) for t in texts_of(skill.text)),
             changes=(change,) if edits else (),
         )
-
-
-def _hint(blocks: Sequence[Block]) -> str:
-    return "--code tests such blocks as well" if blocks else "give a skill with text outside of protected regions"
