@@ -1,6 +1,7 @@
 """Datasets of the Hugging Face hub, through a stand-in for its library; with the library itself where it is there."""
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,6 +92,13 @@ def library(**changed: FakeDataset) -> FakeLibrary:
     return FakeLibrary({"train": sums(9, 0, "a"), "validation": sums(5, 20, "b"), "test": sums(4, 40, "c")} | changed)
 
 
+def from_hub(options: dict[str, Any], fake: FakeLibrary) -> DatasetEnvironment:
+    """The environment, with a stand-in for the library."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "datasets", fake)
+        return DatasetEnvironment(options)
+
+
 HUB = {"hub": "someone/sums", "splits": {"train": "train", "val": "validation", "test": "test"}, "scorer": "numeric"}
 
 
@@ -99,10 +107,9 @@ def test_fields_map_columns_and_labels_become_their_names() -> None:
     features = {"text": "string", "label": FakeLabel(["bad", "good"]), "extra": "float"}
     fake = library(train=FakeDataset([row for row in rows if row["label"] >= 0], features))
     labelled = HUB | {"fields": {"input": "text", "gold": "label"}, "splits": {"train": "train", "val": "v"}}
-    env = DatasetEnvironment(
-        HUB
-        | {"scorer": "exact", "fields": {"input": "text", "gold": "label"}, "splits": {"train": "train", "val": "v"}},
-        library=FakeLibrary({**fake.splits, "v": FakeDataset([dict(rows[1], text="v")], features)}),
+    env = from_hub(
+        labelled | {"scorer": "exact"},
+        FakeLibrary({**fake.splits, "v": FakeDataset([dict(rows[1], text="v")], features)}),
     )
     assert [(task.gold, task.data) for task in env.tasks("train")][:2] == [
         ("bad", {"extra": 1.5}),
@@ -110,7 +117,7 @@ def test_fields_map_columns_and_labels_become_their_names() -> None:
     ]
     unlabelled = FakeLibrary({**fake.splits, "v": FakeDataset([dict(rows[0], text="v")], features)})
     with pytest.raises(DataError, match=r"someone/sums v: row 1: no value in column 'label' for gold"):
-        DatasetEnvironment(labelled, library=unlabelled)
+        from_hub(labelled, unlabelled)
 
 
 def documents(column: Any, values: list[Any]) -> FakeDataset:
@@ -137,8 +144,8 @@ def test_pictures_are_kept_as_stored_and_other_media_left_out(tmp_path: Path) ->
         "fields": {"images": "page"},
         "splits": {"train": "train", "val": "validation"},
     }
-    tasks = DatasetEnvironment(options, library=fake).tasks("train")
-    env = DatasetEnvironment(options, library=fake)
+    tasks = from_hub(options, fake).tasks("train")
+    env = from_hub(options, fake)
     assert tasks == env.tasks("train")
     assert [[image.partition("#")[0] for image in task.images] for task in tasks] == [
         ["a.png"],
@@ -153,7 +160,7 @@ def test_pictures_are_kept_as_stored_and_other_media_left_out(tmp_path: Path) ->
 def test_a_broken_picture_is_named_by_its_row() -> None:
     fake = library(train=documents(FakeImage(), [{"bytes": b"no", "path": "a.png"}]))
     with pytest.raises(DataError, match=r"someone/sums train: row 1: column 'page': the image is not a PNG"):
-        DatasetEnvironment(HUB | {"scorer": "exact", "fields": {"images": "page"}}, library=fake)
+        from_hub(HUB | {"scorer": "exact", "fields": {"images": "page"}}, fake)
 
 
 @rows(
@@ -169,7 +176,7 @@ def test_a_broken_picture_is_named_by_its_row() -> None:
 )
 def test_what_the_hub_does_not_have_is_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError) as caught:
-        DatasetEnvironment(HUB | options, library=library(empty=sums(0)))
+        from_hub(HUB | options, library(empty=sums(0)))
     assert message in caught.value.message
 
 
@@ -186,7 +193,7 @@ def test_what_the_hub_does_not_have_is_named(options: dict[str, Any], message: s
 )
 def test_settings_that_do_not_go_together_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        DatasetEnvironment(HUB | options, library=library())
+        from_hub(HUB | options, library())
     assert message in caught.value.message
 
 

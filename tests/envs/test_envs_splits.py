@@ -1,5 +1,7 @@
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,27 +18,32 @@ def task(name: str, text: str | None = None, **fields: str) -> Task:
     return Task(id=name, input=text if text is not None else f"do {name * 9}", **fields)
 
 
+def check(*tasks: Sequence[Task], **more: Any) -> list[str]:
+    """Of tasks for training, validation and the test."""
+    return check_splits(dict(zip(SPLITS, tasks, strict=True)), **more)
+
+
 def test_clean_splits_give_no_warning() -> None:
-    assert check_splits([task("a")], [task("b")], [task("c")]) == []
+    assert check([task("a")], [task("b")], [task("c")]) == []
 
 
 def test_an_empty_split_is_refused_with_the_file_it_came_from() -> None:
     with pytest.raises(DataError) as caught:
-        check_splits([task("a")], [], [], names={"val": "val.jsonl"})
+        check([task("a")], [], [], names={"val": "val.jsonl"})
     assert str(caught.value) == "val (val.jsonl): the val split is empty\nhint: give it at least one task"
     with pytest.raises(DataError, match="one task; tasks with the same input stay in one split"):
-        check_splits([task("a", "do it"), task("b", "do it")], [], [])
+        check([task("a", "do it"), task("b", "do it")], [], [])
 
 
 def test_an_empty_test_split_is_refused_only_when_it_is_needed() -> None:
-    assert check_splits([task("a")], [task("b")], []) == []
+    assert check([task("a")], [task("b")], []) == []
     with pytest.raises(DataError, match="the test split is empty"):
-        check_splits([task("a")], [task("b")], [], need=("train", "val", "test"))
+        check([task("a")], [task("b")], [], need=("train", "val", "test"))
 
 
 def test_the_same_input_in_two_splits_is_refused_whatever_its_case_and_spaces() -> None:
     with pytest.raises(DataError) as caught:
-        check_splits([task("a", "What  is\nthis?")], [task("b", "what IS this? ")], [], names={"train": "t.csv"})
+        check([task("a", "What  is\nthis?")], [task("b", "what IS this? ")], [], names={"train": "t.csv"})
     assert "in two splits: train (t.csv) 'a' = val 'b'" in caught.value.message
 
 
@@ -46,39 +53,39 @@ def test_the_same_input_in_two_splits_is_refused_whatever_its_case_and_spaces() 
 )
 def test_the_same_input_in_another_unicode_form_is_the_same_input(one: str, other: str) -> None:
     with pytest.raises(DataError, match="in two splits"):
-        check_splits([task("a", one)], [task("b", other)], [])
+        check([task("a", one)], [task("b", other)], [])
 
 
 def test_an_input_with_another_letter_or_exponent_is_another_input() -> None:
-    assert not check_splits([task("a", "x\u00b2 caf\u00e9")], [task("b", "x2 cafe long")], [])
+    assert not check([task("a", "x\u00b2 caf\u00e9")], [task("b", "x2 cafe long")], [])
 
 
 def test_duplicate_ids_are_refused_across_and_within_splits() -> None:
     with pytest.raises(DataError) as caught:
-        check_splits([task("a", "1"), task("b", "2"), task("b", "3")], [task("a", "4")], [])
+        check([task("a", "1"), task("b", "2"), task("b", "3")], [task("a", "4")], [])
     assert caught.value.message == "duplicate task ids: 'a' in train and val, 'b' in train and train"
 
 
 def test_an_id_that_many_tasks_have_is_counted_and_not_listed() -> None:
     with pytest.raises(DataError) as caught:
-        check_splits([task("a", f"{n}") for n in range(20)], [task("b")], [])
+        check([task("a", f"{n}") for n in range(20)], [task("b")], [])
     assert caught.value.message == "duplicate task ids: 'a' 20 times, as in train and train"
 
 
 def test_a_long_list_of_problems_is_cut_and_counted() -> None:
     with pytest.raises(DataError, match=r"'e' in train and val, and 2 more"):
-        check_splits([task(n, f"x{n}") for n in "abcdefg"], [task(n, f"y{n}") for n in "abcdefg"], [])
+        check([task(n, f"x{n}") for n in "abcdefg"], [task(n, f"y{n}") for n in "abcdefg"], [])
 
 
 def test_the_same_input_twice_within_a_split_is_a_warning() -> None:
-    warnings = check_splits([task("a", "Hi"), task("b", "hi")], [task("c")], [])
+    warnings = check([task("a", "Hi"), task("b", "hi")], [task("c")], [])
     assert warnings == ["the same input occurs more than once within a split: train 'a' = 'b'"]
 
 
 def test_near_duplicates_across_splits_are_a_warning_whatever_the_order_of_words() -> None:
     text = "Natalia sold clips to forty eight of her friends in the month of April"
     turned = "In the month of April Natalia sold clips to forty eight of her friend"
-    warnings = check_splits([task("a", text), task("x")], [task("b")], [task("c", turned)])
+    warnings = check([task("a", text), task("x")], [task("b")], [task("c", turned)])
     (said,) = warnings
     first = "as train 'a' 'Natalia sold clips to forty eight of her...' ~ test 'c' 'In the month of April Natalia"
     assert said.startswith(f"nearly the same in two splits: 1 pair of tasks (95% alike), {first}")
@@ -99,7 +106,7 @@ def test_the_cure_for_near_duplicates_is_one_that_this_data_allows(
     text = "Natalia sold clips to forty eight of her friends in the month of April"
     known = Task(id="x", input="something else", group=group)
     near = [task("a", text), known], [task("b")], [task("c", text + " too")]
-    (said,) = check_splits(*near, names=dict(zip(SPLITS, files, strict=True)))
+    (said,) = check(*near, names=dict(zip(SPLITS, files, strict=True)))
     assert f": {cure}" in said
 
 
@@ -107,13 +114,13 @@ def test_what_a_template_adds_to_every_task_makes_none_of_them_alike() -> None:
     end = "\n\nAnswer with one of: billing, delivery, technical support, returns, other, complaints, praise, sales"
     tasks = [task(word, f"{word} is broken{end}") for word in ("the pump", "my lamp", "a door", "one key")]
     tasks += [task(f"t{n}", f"question {n * n * 7919} of somebody{end}") for n in range(1, 9)]
-    assert check_splits(tasks[::3], tasks[1::3], tasks[2::3]) == []
+    assert check(tasks[::3], tasks[1::3], tasks[2::3]) == []
 
 
 def test_a_search_for_near_duplicates_that_would_take_too_long_is_left_out_and_says_so() -> None:
     many = [task(str(n), f"{n}") for n in range(2001)]
     others = [task(f"v{n}", f"v{n}") for n in range(2000)]
-    assert check_splits(many, others, []) == [
+    assert check(many, others, []) == [
         "near duplicates across splits were not looked for: 4,002,000 pairs of tasks are too many"
     ]
     assert splits.MAX_PAIRS < 4_002_000
@@ -146,7 +153,7 @@ def test_a_group_never_crosses_splits() -> None:
 def test_tasks_with_the_same_input_stay_in_one_split() -> None:
     tasks = [task(str(n), f"Input {n // 3}" if n % 2 else f"input  {n // 3}") for n in range(60)]
     result = split_by_ratio(tasks, (1, 1, 1))
-    assert "within a split" in check_splits(result["train"], result["val"], result["test"])[0]
+    assert "within a split" in check(result["train"], result["val"], result["test"])[0]
 
 
 def test_another_seed_gives_another_split() -> None:

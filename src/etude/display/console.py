@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from importlib import import_module
 from time import monotonic
-from typing import Protocol, TextIO
+from typing import TextIO
 
 from etude.display.progress import Progress, told
 from etude.events import AttemptFinished, CallFinished, Decided, Event, Notice, StageFinished, StageStarted
@@ -20,12 +20,8 @@ HEARTBEAT_SECONDS = 30.0
 _STYLES = {"accepted": "green", "rejected": "dim", "skipped": "yellow"}
 
 
-class Printer(Protocol):
-    """Where lines go."""
-
-    def __call__(self, text: str, style: str | None = None) -> None:
-        """Print one line."""
-        ...
+Printer = Callable[[str, str | None], None]
+"""Prints a line in a style."""
 
 
 def is_live(stream: TextIO) -> bool:
@@ -144,7 +140,7 @@ def open_console(stream: TextIO | None = None) -> Generator[Console]:
             yield Console(progress, printer, stages=False)
         return
 
-    def plain(text: str, style: str | None = None) -> None:
+    def plain(text: str, style: str | None) -> None:
         del style
         print(text, file=file, flush=True)
 

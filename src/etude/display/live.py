@@ -33,7 +33,7 @@ def open_live(progress: Progress, stream: TextIO) -> Generator[Printer]:
         redirect_stdout=sys.stdout.isatty(),
     ):
 
-        def printer(text: str, style: str | None = None) -> None:
+        def printer(text: str, style: str | None) -> None:
             for part in fitted(text, console.width):
                 console.print(part, style=style)
 

@@ -1,10 +1,9 @@
 """Tasks from files (JSONL, JSON, CSV and Parquet), or from a dataset of the Hugging Face hub."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 from pydantic import Field, JsonValue
 
@@ -21,87 +20,53 @@ from etude.protocols import Scorer
 from etude.records import Split, Task, canonical
 
 
-class HubLibrary(Protocol):
-    """What is used of the library `datasets`."""
+def _hub_rows(config: "DatasetConfig", split: str, images: Images) -> tuple[list[Row], str]:
+    """The rows of a split of a dataset of the hub, as in `train` or `train[:80%]`, and the fingerprint the library
+    gives them.
 
-    Image: Any
-    load_dataset: Callable[..., Any]
-
-
-@dataclass(frozen=True, slots=True)
-class HubDataset:
-    """A dataset by name."""
-
-    name: str
-    config: str | None = None
-    revision: str | None = None
-
-    def read(
-        self, split: str, images: Images, image_column: str | None = None, library: HubLibrary | None = None
-    ) -> tuple[list[Row], str]:
-        """The rows of a split, as in `train` or `train[:80%]`, and the fingerprint the library gives them.
-
-        Class labels become their names, pictures in `image_column` references of `images`. Other columns of media are
-        left out. Raises ConfigError: the library is not installed; DataError: there is no such dataset,
-        configuration, revision or split; it is empty, or holds what is not JSON."""
-        library = library if library is not None else _library(self.name)
-        place = f"{self.name} {split}"
-        try:
-            data = library.load_dataset(self.name, self.config, split=split, revision=self.revision)
-        except (OSError, ValueError, RuntimeError) as error:
-            given = {"split": split, "config": self.config, "revision": self.revision}
-            named = ", ".join(f"{key} {value!r}" for key, value in given.items() if value is not None)
-            raise DataError(
-                f"hub dataset {self.name!r}, {named}, cannot be loaded: {type(error).__name__}: {str(error)[:500]}",
-                hint="check `hub`, `config`, `revision` and `splits`, and that the hub can be reached",
-            ) from None
-        fingerprint = str(getattr(data, "_fingerprint", ""))
-        data = _without_media(data, image_column)
-        pictures = image_column if _holds_pictures(data, image_column, library) else None
-        if pictures is not None:
-            data = _undecoded(data, pictures, library)
-        rows: list[Row] = []
-        for index, columns in enumerate(data):
-            row: dict[str, JsonValue] = {}
-            for column, value in cast(Mapping[str, Any], columns).items():
-                where = f"{place}: row {index + 1}: column {column!r}"
-                if column == pictures:
-                    row[column] = _references(value, images, where, _picture_loader(data, index, column))
-                else:
-                    row[column] = plain(_label(data, column, value), where)
-            rows.append(Row(f"{place}: row {index + 1}", row))
-        if not rows:
-            raise DataError(f"{place}: the split holds no tasks", hint="name another one in `splits`")
-        return rows, fingerprint
-
-
-def _library(name: str) -> HubLibrary:
+    Class labels become their names, pictures in the column of images references of `images`. Other columns of media
+    are left out: a task has no place for them. Raises ConfigError: the library is not installed; DataError: there is
+    no such dataset, configuration, revision or split; it is empty, or holds what is not JSON."""
     try:
-        return cast(HubLibrary, import_module("datasets"))
+        library: Any = import_module("datasets")
     except ImportError:
-        raise not_installed(f"hub dataset {name!r}", "the library datasets", "hf") from None
-
-
-def _without_media(data: Any, kept: str | None) -> Any:
-    """Without columns of pictures, sound and the like that no field names: a task has no place for them."""
-    media = [name for name, feature in data.features.items() if _is_media(feature) and name != kept]
-    return data.remove_columns(media) if media else data
+        raise not_installed(f"hub dataset {config.hub!r}", "the library datasets", "hf") from None
+    place = f"{config.hub} {split}"
+    try:
+        data = library.load_dataset(config.hub, config.config, split=split, revision=config.revision)
+    except (OSError, ValueError, RuntimeError) as error:
+        given = {"split": split, "config": config.config, "revision": config.revision}
+        named = ", ".join(f"{key} {value!r}" for key, value in given.items() if value is not None)
+        raise DataError(
+            f"hub dataset {config.hub!r}, {named}, cannot be loaded: {type(error).__name__}: {str(error)[:500]}",
+            hint="check `hub`, `config`, `revision` and `splits`, and that the hub can be reached",
+        ) from None
+    fingerprint, pictures = str(getattr(data, "_fingerprint", "")), config.fields.images
+    if media := [name for name, feature in data.features.items() if _is_media(feature) and name != pictures]:
+        data = data.remove_columns(media)
+    feature = data.features.get(pictures)
+    if isinstance(feature, library.Image) or isinstance(getattr(feature, "feature", None), library.Image):
+        raw = library.Image(decode=False)  # as they were stored: bytes and path
+        data = data.cast_column(pictures, raw if isinstance(feature, library.Image) else type(feature)(raw))
+    else:
+        pictures = None
+    rows: list[Row] = []
+    for index, columns in enumerate(data):
+        row: dict[str, JsonValue] = {}
+        for column, value in cast(Mapping[str, Any], columns).items():
+            where = f"{place}: row {index + 1}: column {column!r}"
+            if column == pictures:
+                row[column] = _references(value, images, where, _picture_loader(data, index, column))
+            else:
+                row[column] = plain(_label(data, column, value), where)
+        rows.append(Row(f"{place}: row {index + 1}", row))
+    if not rows:
+        raise DataError(f"{place}: the split holds no tasks", hint="name another one in `splits`")
+    return rows, fingerprint
 
 
 def _is_media(feature: Any) -> bool:
     return hasattr(feature, "decode_example") or hasattr(getattr(feature, "feature", None), "decode_example")
-
-
-def _holds_pictures(data: Any, column: str | None, library: HubLibrary) -> bool:
-    feature = data.features.get(column)
-    return isinstance(feature, library.Image) or isinstance(getattr(feature, "feature", None), library.Image)
-
-
-def _undecoded(data: Any, column: str, library: HubLibrary) -> Any:
-    """The pictures as they were stored: bytes and path."""
-    feature = data.features[column]
-    raw = library.Image(decode=False)
-    return data.cast_column(column, raw if isinstance(feature, library.Image) else type(feature)(raw))
 
 
 def _picture_loader(data: Any, index: int, column: str) -> Callable[[int], bytes]:
@@ -156,9 +121,9 @@ class DatasetConfig(Sources):
 class DatasetEnvironment(ReadEnvironment, ScoredEnvironment):
     """Tasks from files or the hub, scored by a scorer. Each file is read once, at construction.
 
-    `scorer` replaces the one of the settings; `judge` makes the model that the `rubric` scorer asks; `library` stands
-    in for the library `datasets`, `read` for what reads a file. Raises ConfigError: a setting is wrong or missing;
-    DataError: a file is missing or broken, or the splits overlap; names file and line."""
+    `scorer` replaces the one of the settings; `judge` makes the model that the `rubric` scorer asks; `read` stands in
+    for what reads a file. Raises ConfigError: a setting is wrong or missing; DataError: a file is missing or broken,
+    or the splits overlap; names file and line."""
 
     name = "dataset"
     options_type: ClassVar[type[DatasetConfig]] = DatasetConfig
@@ -170,7 +135,6 @@ class DatasetEnvironment(ReadEnvironment, ScoredEnvironment):
         *,
         where: str = "env",
         judge: Callable[[], Judge] | None = None,
-        library: HubLibrary | None = None,
         read: Callable[[Path, FileFormat | None], Sequence[Row]] = read_rows,
     ) -> None:
         self.config = parse(self.options_type, dict(options), where=where)
@@ -179,17 +143,14 @@ class DatasetEnvironment(ReadEnvironment, ScoredEnvironment):
             raise ConfigError(f"{where}: 'template' and 'fields.input' exclude each other", hint="remove one")
         self._template = Template(self.config.template, where) if self.config.template else None
         self._images = Images()
-        self._library = library
         self._read = read
         self._fingerprints: dict[str, str] = {}
         self._places: dict[str, str] = {}
         files = _sources(self.config, where)
         data = {} if self.config.hub is not None else {Path(file): "a file of tasks" for file in files.values()}
         self._files = TaskFiles({**data, **self.hidden()})
-        self._tasks = splits = self.config.read(files, self._read_file if self.config.hub is None else self._read_hub)
-        self._warnings = check_splits(
-            splits["train"], splits["val"], splits["test"], names=files, places=self._places
-        )
+        self._tasks = self.config.read(files, self._read_file if self.config.hub is None else self._read_hub)
+        self._warnings = check_splits(self._tasks, names=files, places=self._places)
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
@@ -213,9 +174,7 @@ class DatasetEnvironment(ReadEnvironment, ScoredEnvironment):
         return self._tasks_of(self._read(Path(path), self.config.format), Path(path).parent)
 
     def _read_hub(self, split: str) -> tuple[Task, ...]:
-        config = self.config
-        dataset = HubDataset(config.hub or "", config.config, config.revision)
-        rows, self._fingerprints[split] = dataset.read(split, self._images, config.fields.images, self._library)
+        rows, self._fingerprints[split] = _hub_rows(self.config, split, self._images)
         return self._tasks_of(rows, Path())
 
     def _tasks_of(self, rows: Sequence[Row], folder: Path) -> tuple[Task, ...]:

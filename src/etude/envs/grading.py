@@ -18,11 +18,9 @@ from etude.protocols import Scorer
 from etude.records import File, Score, Task, Trajectory, canonical
 from etude.sandbox import Finished, Limits, Sandbox, Workspace, run
 
-Form = Literal["grader", "check", "judge", "answer"]
+Form = Literal["grader", "check", "judge"]
 """`judge` is a check whose attempt has a box of its own."""
 
-ANSWER = "answer.txt"
-"""The file in which a command finds the answer that it has on its standard input as well."""
 SCORE_FILE = "score.json"
 """The file in which a check may write its score."""
 TAIL_LINES = 20
@@ -58,10 +56,14 @@ class UserCommand:
             written = shlex.split(command) if isinstance(command, str) else list(command)
         except ValueError as error:
             raise ConfigError(f"{where} = {command!r}: {error}", hint="write it as a list of words") from None
-        program = find_program(written[0], folders) if written else None
+        name = written[0] if written else ""
+        program = find_program(name, folders) if name else None
         if program is None:
-            raise _no_program(written[0] if written else "", f"{where} = {command!r}")
-        words, files = [str(program)], [program] if "/" in written[0] else []
+            raise ConfigError(
+                f"{where} = {command!r}: there is no program {name!r}, or it is not executable",
+                hint="give one on the PATH, or the path of a file that may be executed",
+            )
+        words, files = [str(program)], [program] if "/" in name else []
         for word in written[1:]:
             path = _existing(word, folders)
             words.append(word if path is None else str(path))
@@ -97,13 +99,6 @@ class UserCommand:
         return found
 
 
-def _no_program(name: str, where: str) -> ConfigError:
-    return ConfigError(
-        f"{where}: there is no program {name!r}, or it is not executable",
-        hint="give one on the PATH, or the path of a file that may be executed",
-    )
-
-
 def _existing(word: str, folders: Sequence[Path]) -> Path | None:
     for folder in folders:
         path = Path(os.path.abspath(folder / os.path.expanduser(word)))
@@ -122,8 +117,7 @@ class CommandScorer(Scorer):
     A `grader` reads the attempt as JSON and prints a score. A `check` is run in a copy of the workspace as the agent
     left it, and its exit code is the score: 0 for full marks, which a score that it wrote to a file can lower,
     anything else for none. A `judge` is scored alike; it reads the attempt as a grader does, and runs code of it in
-    a second box. For `answer`, which reads the answer alone, on its standard input or in `answer.txt`, the exit code
-    is all. What goes wrong with the command itself is raised, and never a score.
+    a second box. What goes wrong with the command itself is raised, and never a score.
     """
 
     name = "command"
@@ -265,8 +259,7 @@ class CommandScorer(Scorer):
         return float(number)
 
     def _broken(self, problem: str) -> BoundaryError:
-        what = "command" if self.form == "answer" else self.form
-        return BoundaryError(f"{what} {self._command.shown!r}", ChildProcessError(problem))
+        return BoundaryError(f"{self.form} {self._command.shown!r}", ChildProcessError(problem))
 
 
 def files_afterwards(task: Task, trajectory: Trajectory) -> dict[str, File]:
@@ -277,8 +270,6 @@ def files_afterwards(task: Task, trajectory: Trajectory) -> dict[str, File]:
 
 def _files_for(form: Form, task: Task, trajectory: Trajectory) -> Mapping[str, File]:
     """What the command finds where it is started."""
-    if form == "answer":
-        return {ANSWER: File(data=trajectory.answer.encode("utf-8", "replace"))}
     if form != "check":
         return {}
     kept = {path: file for path, file in trajectory.files.items() if not _steers_git(path)}
@@ -303,8 +294,6 @@ def _text(path: Path) -> str:
 
 def _input_of(form: Form, task: Task, trajectory: Trajectory) -> str:
     """What the command reads on its standard input."""
-    if form == "answer":
-        return trajectory.answer
     # What a check starts of an agent's code could read the same, so there is no gold answer in it.
     hidden = {"files", "gold"} if form == "check" else {"files"}
     shown: dict[str, Any] = {

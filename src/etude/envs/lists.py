@@ -63,7 +63,7 @@ class ListedTasks(Environment):
         for split, source in self._sources.items():
             items = enumerate(source() if callable(source) else source)
             splits[split] = with_ids([_as_task(item, f"{split}[{index}]", self._images) for index, item in items])
-        return splits, tuple(check_splits(splits["train"], splits["val"], splits["test"]))
+        return splits, tuple(check_splits(splits))
 
     def tasks(self, split: Split) -> tuple[Task, ...]:
         """All tasks of a split, in the order given. Raises DataError: any of the splits cannot be used, or an item is

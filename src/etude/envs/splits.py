@@ -73,9 +73,7 @@ def file_marks(task: Task) -> list[str]:
 
 
 def check_splits(
-    train: Sequence[Task],
-    val: Sequence[Task],
-    test: Sequence[Task],
+    splits: Mapping[Split, Sequence[Task]],
     *,
     need: Sequence[Split] = ("train", "val"),
     names: Mapping[Split, str] | None = None,
@@ -87,11 +85,10 @@ def check_splits(
     Without any training and validation tasks skills can be scored and compared, and none trained.
     Raises DataError: a split that is needed is empty; the same input, folded, is in two splits; two tasks have the
     same id."""
-    splits: dict[Split, Sequence[Task]] = {"train": train, "val": val, "test": test}
     labels: dict[Split, str] = {
         split: f"{split} ({names[split]})" if names and names.get(split) else split for split in SPLITS
     }
-    for split in () if test and not train and not val else need:
+    for split in () if splits["test"] and not splits["train"] and not splits["val"] else need:
         if not splits[split]:
             hint = "give it at least one task"
             every = [content(task) for tasks in splits.values() for task in tasks]
@@ -112,7 +109,7 @@ def check_tasks(
     if need_test and not tasks["test"]:
         raise DataError("the test split is empty", hint="give it tasks, or set test.enabled to false")
     # Built-in environments have checked their splits, and know the files to name.
-    return check_splits(tasks["train"], tasks["val"], tasks["test"]) if env.warnings is None else env.warnings
+    return check_splits(tasks) if env.warnings is None else env.warnings
 
 
 def need_training_tasks(tasks: Mapping[Split, Sequence[Task]]) -> None:

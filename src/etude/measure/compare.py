@@ -6,13 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple, Unpack
 
-from etude.build import open_workbench
 from etude.comparison import FEWEST, MANY_TRIALS, compare_on, delivers, least_p, with_these
 from etude.config import Settings, TrainConfig, another_trial_tells, config_of, one_answer
 from etude.display import seen
 from etude.errors import ConfigError, SkillError
 from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
-from etude.measure.evaluate import kept, need_trials
+from etude.measure.evaluate import kept, measuring, need_trials
 from etude.records import Skill, Split, Task
 from etude.records.provenance import Provenance
 from etude.records.summary import Comparison
@@ -95,11 +94,9 @@ async def compared(config: TrainConfig, skills: tuple[Skill, Skill], what: Asked
         hint = "a gain in mean score, or as a negative number a loss, between -1 and 1"
         raise ConfigError(f"margin = {margin!r} is out of range", hint=hint)
     given = {**given, "skill": next(filter(delivers, skills), skills[0])}
-    # The workbench warns of repeated attempts by the settings, and other splits need no test tasks.
     count, named = (trials, trials) if isinstance(trials, int) else (len(trials), list(trials))
     need_trials(count)
-    config = config.model_copy(update={"test": config.test.model_copy(update={"trials": count, "enabled": False})})
-    async with open_workbench(config, given, claim=False) as bench:
+    async with measuring(config, given, count) as bench:
         if split == "all":
             bench, split = _of_all_splits(bench), "test"
         tasks = bench.split(split)

@@ -1,13 +1,14 @@
 """Score a skill on a split, outside of training, over the facts of a run folder."""
 
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TypeVar, Unpack
 
 from pydantic import Field
 
 from etude.build import open_workbench
 from etude.comparison import open_test
-from etude.config import Settings, config_of
+from etude.config import Settings, TrainConfig, config_of
 from etude.display import seen
 from etude.errors import ConfigError
 from etude.events import ATTEMPTING, StageFinished, StageStarted
@@ -55,6 +56,13 @@ def need_trials(trials: int) -> None:
         raise ConfigError(f"trials = {trials!r} is out of range", hint="give 1 or more")
 
 
+def measuring(config: TrainConfig, given: Given, trials: int = 1) -> AbstractAsyncContextManager[Workbench]:
+    """A workbench for attempts outside of training. It warns of repeated attempts by the settings, and splits other
+    than the test need no test tasks."""
+    test = config.test.model_copy(update={"trials": trials, "enabled": False})
+    return open_workbench(config.model_copy(update={"test": test}), given, claim=False)
+
+
 def kept(bench: Workbench, place: str, found: R, skills: Sequence[Skill], tasks: Sequence[Task], *asked: object) -> R:
     """What was found of skills on tasks, written to a file of the run. Its name follows from all that was `asked`: no
     result takes the place of another, and the same one asked for again is the same file."""
@@ -87,12 +95,10 @@ async def aevaluate_skill(
     """
     need_trials(trials)
     config = config_of(config)
-    # The workbench warns of repeated attempts by the settings, and other splits need no test tasks.
-    config = config.model_copy(update={"test": config.test.model_copy(update={"trials": trials, "enabled": False})})
-    async with open_workbench(config, given, claim=False) as bench:
+    async with measuring(config, given, trials) as bench:
         tasks = bench.split(split)
         openings = await open_test(bench, [bench.skill]) if split == "test" else 0
-        stage, before = ATTEMPTING[split], bench.spend.totals().total_calls
+        stage = ATTEMPTING[split]
         bench.emit(StageStarted(stage=stage, step=0, epoch=0, total=len(tasks) * trials))
         result = await evaluate(bench.rollout, bench.skill, tasks, split, trials=trials)
         if attempts is not None:
@@ -112,7 +118,7 @@ async def aevaluate_skill(
             tasks=values,
             voids=len(result.voids),
             ended=counted_ends(result.every_score),
-            calls_sent=bench.spend.totals().total_calls - before,
+            calls_sent=bench.spend.sent,
             test_openings=openings,
             simulated=result.simulated,
         )

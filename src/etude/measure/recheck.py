@@ -2,20 +2,19 @@
 
 from collections.abc import Mapping
 from statistics import fmean
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
-from etude.build import open_workbench
 from etude.comparison import delivers, need_scores
 from etude.config import TrainConfig
 from etude.errors import SkillError
 from etude.events import ATTEMPTING, StageFinished, StageStarted
-from etude.measure.evaluate import kept
+from etude.measure.evaluate import kept, measuring
 from etude.records import Record, Skill, Split
 from etude.records.summary import Interval, ShipVerdict
 from etude.records.tasks import Ended, counted_ends
 from etude.stages.evaluation import evaluate_race, shuffled
-from etude.stages.shared.contest import Claim, bounds
-from etude.workbench import Given, takes_given
+from etude.stages.shared.contest import Claim, RaceEnd, bounds
+from etude.workbench import Given, Workbench, takes_given
 
 Help = Literal["still helps", "does not help", "inconclusive"]
 _VERDICTS: Mapping[ShipVerdict, Help] = {
@@ -60,6 +59,21 @@ class Recheck(Record):
     file: str = ""
 
 
+async def against_none(bench: Workbench, split: Split, claim: Claim) -> tuple[RaceEnd, dict[str, Any]]:
+    """The race of the skill of a workbench against none, on the tasks of a split, and what a record says of it.
+    Raises DataError: no task has a score under both."""
+    tasks, both = shuffled(bench.split(split), bench.config.train.seed), (Skill(text=""), bench.skill)
+    ended, found = await evaluate_race(bench.rollout, both, tasks, split, bench.config.gate, claim)
+    need_scores(ended.values, split)
+    return ended, {
+        "without": fmean(a for a, _ in ended.values),
+        "with_skill": fmean(b for _, b in ended.values),
+        "voids": sum(len(one.voids) for one in found),
+        "ended": counted_ends(score for one in found for score in one.every_score),
+        "simulated": any(one.simulated for one in found),
+    }
+
+
 @takes_given
 async def arecheck_skill(
     config: TrainConfig,
@@ -81,19 +95,12 @@ async def arecheck_skill(
         DataError: no task has a score under both skills.
         StopRun: a budget is used up, an endpoint is dead, or attempts errored.
     """
-    config = config.model_copy(update={"test": config.test.model_copy(update={"trials": 1, "enabled": False})})
-    async with open_workbench(config, given, claim=False) as bench:
-        tasks, sent, skill = (
-            shuffled(bench.split(split), config.train.seed),
-            bench.spend.totals().total_calls,
-            bench.skill,
-        )
+    async with measuring(config, given) as bench:
+        tasks, skill = bench.split(split), bench.skill
         if not delivers(skill):
             raise SkillError("the skill is empty", hint="give the skill that is to be checked")
         bench.emit(StageStarted(stage=ATTEMPTING[split], step=0, epoch=0, total=2 * len(tasks)))
-        skills = Skill(text=""), skill
-        ended, found = await evaluate_race(bench.rollout, skills, tasks, split, config.gate, Claim(margin))
-        need_scores(ended.values, split)
+        ended, told = await against_none(bench, split, Claim(margin))
         (low, high), verdict = bounds([b - a for a, b in ended.values]), _VERDICTS[ended.verdict]
         bench.emit(StageFinished(stage=ATTEMPTING[split], step=0, note=verdict))
         clear = None if before is None else "less" if high < before.low else "more" if low > before.high else ""
@@ -103,8 +110,6 @@ async def arecheck_skill(
             target=next(iter(bench.models.values())).name,
             split=split,
             verdict=verdict,
-            with_skill=fmean(b for _, b in ended.values),
-            without=fmean(a for a, _ in ended.values),
             at_least=low,
             at_most=high,
             margin=margin,
@@ -112,9 +117,7 @@ async def arecheck_skill(
             of=len(tasks),
             before=before,
             change=None if clear is None else clear or "no clear change",
-            voids=sum(len(one.voids) for one in found),
-            ended=counted_ends(score for one in found for score in one.every_score),
-            calls_sent=bench.spend.totals().total_calls - sent,
-            simulated=any(one.simulated for one in found),
+            calls_sent=bench.spend.sent,
+            **told,
         )
         return kept(bench, "rechecks", result, [skill], tasks, split, margin, before and before.model_dump())

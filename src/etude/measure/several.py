@@ -6,22 +6,21 @@ of the rows that have one, `WRONG` are wrong at most, on average.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
 from pydantic import Field
 
-from etude.build import open_workbench
-from etude.comparison import compare_on, need_scores, open_test, telling
+from etude.comparison import compare_on, open_test, telling
 from etude.config import RunSection, TrainConfig
 from etude.errors import DataError, InputError, StopRun, VoidStop
 from etude.events import StageFinished, StageStarted
 from etude.intervals import Arms, discoveries, permutation
+from etude.measure.evaluate import measuring
+from etude.measure.recheck import against_none
 from etude.records import Metric, Record, Skill
 from etude.records.summary import ComparedTask, Interval
-from etude.records.tasks import Ended, counted_ends, ends_together
-from etude.stages.evaluation import evaluate_race, shuffled
+from etude.records.tasks import Ended, ends_together
 from etude.stages.shared.contest import Claim, bounds, wealth
 from etude.workbench import Given, MakeEnvironment, Workbench, takes_given
 
@@ -117,12 +116,11 @@ async def acheck_suites(config: TrainConfig, suites: Sequence[Suite], **given: U
 
 def opened(config: TrainConfig, suite: Suite, trials: int, given: Given) -> AbstractAsyncContextManager[Workbench]:
     """A workbench for a suite that has no problem."""
-    test = config.test.model_copy(update={"trials": trials, "enabled": False})
     metric = config.gate.metric if "metric" in config.gate.model_fields_set else suite.metric
     gate = config.gate.model_copy(update={"metric": metric})
     assert suite.env is not None
     given = {**given, "env": suite.env, "skill": suite.skill}
-    return open_workbench(config.model_copy(update={"test": test, "gate": gate}), given, claim=False)
+    return measuring(config.model_copy(update={"gate": gate}), given, trials)
 
 
 async def side_by_side(
@@ -151,11 +149,11 @@ async def side_by_side(
             try:
                 async with opened(config, suite, trials, given) as bench:
                     await open_test(bench, skills)  # all at once: a table opens the tests of all
-                    skills, before = [], bench.spend.totals().total_calls
+                    skills = []
                     try:
                         found[suite.name] = await measure(bench, suite)
                     finally:
-                        sent += bench.spend.totals().total_calls - before
+                        sent += bench.spend.sent
             except (VoidStop, DataError) as error:  # of this suite alone
                 failed, problems[suite.name] = error, error.message
     except StopRun as stop:
@@ -209,20 +207,12 @@ async def _compared(bench: Workbench, name: str, trials: int) -> SkillRow:
 
 
 async def _raced(bench: Workbench, name: str, claim: Claim) -> SkillRow:
-    tasks, both = shuffled(bench.split("test"), bench.config.train.seed), (_NONE, bench.skill)
-    ended, found = await evaluate_race(bench.rollout, both, tasks, "test", bench.config.gate, claim)
-    need_scores(ended.values, "test")
-    old, new = map(fmean, zip(*ended.values, strict=True))
+    ended, told = await against_none(bench, "test", claim)
     gains = [after - before for before, after in ended.values]
     won, (low, high) = (wealth(gains), wealth([-gain for gain in gains], -claim.margin)), bounds(gains)
-    difference = Interval(mean=new - old, low=low, high=high, n=len(gains))
-    more: dict[str, Any] = {
-        "voids": sum(len(one.voids) for one in found),
-        "ended": counted_ends(score for one in found for score in one.every_score),
-        "simulated": any(one.simulated for one in found),
-    }
+    difference = Interval(mean=told["with_skill"] - told["without"], low=low, high=high, n=len(gains))
     chances = (1 / max([1.0, *course]) for course in won)
-    return leaning(name, *chances, without=old, with_skill=new, difference=difference, **more)
+    return leaning(name, *chances, difference=difference, **told)
 
 
 def leaning(name: str, helps: float, no_help: float, **more: Any) -> SkillRow:

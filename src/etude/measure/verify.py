@@ -80,9 +80,9 @@ async def averify_skill(
     summary = read_run(folder).summary
     was_stopped = summary is None or summary.stopped is not None
     with tempfile.TemporaryDirectory() as place:
-        copy = Path(place) / config.run.name / JOURNAL
-        _copy(folder / JOURNAL, copy)
-        problems = ([] if said is None else _changed_facts(said, copy, folder)) or _damaged(copy)
+        with closing(SqliteJournal(folder / JOURNAL, read_only=True)) as journal:
+            journal.copy_to(Path(place) / config.run.name / JOURNAL)
+            problems = ([] if said is None else _changed_facts(said, journal)) or _damaged(journal)
         if "skill" not in given and (initial := initial_skill(folder)) is not None:
             given["skill"] = initial
         again = None if problems else await _replayed(config, Path(place), given)
@@ -100,11 +100,6 @@ async def averify_skill(
 
 
 verify_skill = synchronous(averify_skill)
-
-
-def _copy(source: Path, copy: Path) -> None:
-    with closing(SqliteJournal(source, read_only=True)) as journal:
-        journal.copy_to(copy)
 
 
 async def _replayed(config: TrainConfig, place: Path, given: Given) -> _Replay:
@@ -130,17 +125,16 @@ async def _replayed(config: TrainConfig, place: Path, given: Given) -> _Replay:
     return _Replay(best.text, provenance, stopped, summary.steps)
 
 
-def _changed_facts(said: Provenance, copy: Path, folder: Path) -> list[Problem]:
+def _changed_facts(said: Provenance, journal: SqliteJournal) -> list[Problem]:
     """Lines that rest on facts which the journal does not hold as they were.
     Raises DataError: the provenance is that of another run."""
-    with closing(SqliteJournal(copy, read_only=True)) as journal:
-        identity = digest(journal.identity)[:16]
-        if said.identity != identity:
-            raise DataError(
-                f"the skill comes from another run, {said.run!r} ({said.identity}); {str(folder)!r} is {identity}",
-                hint="give the run that trained it",
-            )
-        changed = {name: state for name, value in _facts(said) if (state := _state(journal, name, value))}
+    identity, folder = digest(journal.identity)[:16], str(journal.database.path.parent)
+    if said.identity != identity:
+        raise DataError(
+            f"the skill comes from another run, {said.run!r} ({said.identity}); {folder!r} is {identity}",
+            hint="give the run that trained it",
+        )
+    changed = {name: state for name, value in _facts(said) if (state := _state(journal, name, value))}
     return [
         Problem(line=number, text=line.text, what=f"it rests on the fact {name!r}, which {changed[name]}")
         for number, line in enumerate(said.lines, start=1)
@@ -151,10 +145,9 @@ def _changed_facts(said: Provenance, copy: Path, folder: Path) -> list[Problem]:
     ]
 
 
-def _damaged(copy: Path) -> list[Problem]:
+def _damaged(journal: SqliteJournal) -> list[Problem]:
     what = "the fact {!r} was changed in the journal; no line rests on it"
-    with closing(SqliteJournal(copy, read_only=True)) as journal:
-        return [Problem(line=None, what=what.format(name)) for name in journal.damaged()]
+    return [Problem(line=None, what=what.format(name)) for name in journal.damaged()]
 
 
 def _state(journal: SqliteJournal, name: str, value: str) -> str:

@@ -68,6 +68,7 @@ class SqliteSpend(Spend):
         self._started = time.monotonic()
         self._under_way: set[int] = set()
         self._settled: asyncio.Event | None = None
+        self._before = self.totals().total_calls
 
     async def reserve(self, role: Role, tokens: int, usd: float | None) -> int:
         """Write down an upper bound before sending: `tokens` in and out, and their price, None when unknown.
@@ -79,9 +80,9 @@ class SqliteSpend(Spend):
             settled = self._settled = self._settled or asyncio.Event()
             try:
                 return self._reserve(role, tokens, usd)
-            except _Full as full:
-                if not self._under_way:
-                    raise full.stop from None
+            except BudgetStop as stop:
+                if not stop.limit or not self._under_way:  # no other request makes room
+                    raise
             await settled.wait()
 
     def _reserve(self, role: Role, tokens: int, usd: float | None) -> int:
@@ -126,6 +127,11 @@ class SqliteSpend(Spend):
             more = (1, *tokens, 0.0 if usd is None else usd, int(usd is None))
             self._database.put("spend_settled", role, *map(sum, zip(known[0][1:], more, strict=True)))
 
+    @property
+    def sent(self) -> int:
+        """Requests since the account was opened."""
+        return self.totals().total_calls - self._before
+
     def totals(self) -> SpendTotals:
         """What was used so far. Takes the same short time however long the run is."""
         settled = self._database.rows(
@@ -151,11 +157,11 @@ class SqliteSpend(Spend):
     def _check(self, used: SpendTotals, role: Role, tokens: int, usd: float | None) -> None:
         limits = self._limits
         if limits.calls is not None and used.total_calls + 1 > limits.calls:
-            raise _Full(_refusal("calls", f"{limits.calls:,}", f"{used.total_calls:,} sent", role, "1"))
+            raise _refusal("calls", f"{limits.calls:,}", f"{used.total_calls:,} sent", role, "1")
         spent = used.total_tokens + used.open_tokens
         if limits.tokens is not None and spent + tokens > limits.tokens:
             state = f"{used.total_tokens:,} used and {used.open_tokens:,} reserved for open requests"
-            raise _Full(_refusal("tokens", f"{limits.tokens:,}", state, role, f"up to {tokens:,}"))
+            raise _refusal("tokens", f"{limits.tokens:,}", state, role, f"up to {tokens:,}")
         if limits.usd is not None:
             self._check_usd(limits.usd, used, role, usd)
 
@@ -172,7 +178,7 @@ class SqliteSpend(Spend):
             )
         if used.usd + used.open_usd + usd > limit + _CENT_FRACTION:
             state = f"{used.usd:.4f} used and {used.open_usd:.4f} reserved for open requests"
-            raise _Full(_refusal("usd", f"{limit:g}", state, role, f"up to {usd:.4f}"))
+            raise _refusal("usd", f"{limit:g}", state, role, f"up to {usd:.4f}")
 
 
 def check_minutes(limit: float | None, seconds: float) -> None:
@@ -184,15 +190,8 @@ def check_minutes(limit: float | None, seconds: float) -> None:
         )
 
 
-class _Full(Exception):
-    """The bound does not fit now; it may when requests under way have been settled."""
-
-    def __init__(self, stop: BudgetStop) -> None:
-        super().__init__(stop)
-        self.stop = stop
-
-
 def _refusal(name: str, limit: str, state: str, role: Role, need: str) -> BudgetStop:
+    """The bound does not fit now; it may when requests under way have been settled."""
     return BudgetStop(
         f"limits.{name} = {limit} is reached: {state}, the next request ({role}) needs {need}",
         hint=f"raise `limits.{name}` and run the same command again",

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeVar, cast
@@ -219,7 +219,7 @@ def last_event(path: Path | str, *kinds: str) -> dict[str, JsonValue]:
 def read_tasks(path: Path) -> dict[str, AskedTask]:
     """What the tasks of a run ask, by id; nothing where the run has not written it. Raises DataError: it is
     damaged."""
-    return {task.id: task for task in read_view(path / TASKS, TypeAdapter(tuple[AskedTask, ...])) or ()}
+    return {task.id: task for task in read_view(path / TASKS, tuple[AskedTask, ...]) or ()}
 
 
 def numbered(root: Path, pattern: str) -> list[Path]:
@@ -242,19 +242,12 @@ def _step(folder: Path) -> StepView:
         reason="" if gate is None else gate.reason,
         current=None if verdict is None else verdict.current,
         candidate=None if verdict is None else verdict.candidate,
-        edits={} if update is None else _fates(update.edits),
+        edits={} if update is None else Counter(edit.fate for edit in update.edits),
         skill_tokens=None if candidate is None else token_count(candidate),
     )
 
 
-def _fates(edits: tuple[AppliedEdit, ...]) -> dict[EditFate, int]:
-    counts: dict[EditFate, int] = {}
-    for edit in edits:
-        counts[edit.fate] = counts.get(edit.fate, 0) + 1
-    return counts
-
-
-def read_view(path: Path, kind: type[T] | TypeAdapter[T]) -> T | None:
+def read_view(path: Path, kind: type[T]) -> T | None:
     """What a file of a run folder holds; None where it is not written yet. Raises DataError: it is damaged."""
     try:
         data = path.read_bytes()
@@ -263,7 +256,7 @@ def read_view(path: Path, kind: type[T] | TypeAdapter[T]) -> T | None:
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be read: {error.strerror}", hint="fix its permissions") from None
     try:
-        return (kind if isinstance(kind, TypeAdapter) else TypeAdapter(kind)).validate_json(data)
+        return TypeAdapter(kind).validate_json(data)
     except ValidationError as error:
         raise DataError(f"{str(path)!r} is damaged: {error.errors()[0]['msg']}", hint=_WRITTEN_AGAIN) from None
 

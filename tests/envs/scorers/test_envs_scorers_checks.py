@@ -274,7 +274,7 @@ def test_whether_checks_exclude_each_other_is_decided_with_the_flags_of_the_sett
 
 
 def test_checks_are_no_answer_and_settings_are_checked() -> None:
-    with pytest.raises(DataError, match="checks are not an answer"):
+    with pytest.raises(DataError, match="what scorer 'checks' compares with is not an answer"):
         Checks().gold_answer(task([]))
     with pytest.raises(ConfigError, match=r"env\.scorer 'checks': unknown key 'show_check'"):
         make_scorer({"name": "checks", "show_check": True}, "env.scorer")

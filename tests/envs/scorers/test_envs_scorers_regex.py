@@ -105,5 +105,5 @@ def test_a_broken_pattern_is_found_before_anything_is_scored() -> None:
 def test_a_pattern_for_all_tasks_needs_no_gold() -> None:
     assert Regex().needs_gold
     assert not Regex(RegexOptions(pattern="x")).needs_gold
-    with pytest.raises(DataError, match="a pattern is not an answer"):
+    with pytest.raises(DataError, match="what scorer 'regex' compares with is not an answer"):
         Regex().gold_answer(task("x"))

@@ -106,7 +106,7 @@ class ForeignEnvironment(ReadEnvironment):
         self._check(known)
         self.version = known.version
         self._tasks = self._split(known)
-        self._warnings = check_splits(*(self._tasks[split] for split in SPLITS))
+        self._warnings = check_splits(self._tasks)
 
     @property
     def repeatable(self) -> bool:

@@ -60,7 +60,7 @@ class SpreadsheetEnvironment(ReadEnvironment):
         self._answers: dict[str, GoldCells] = {}
         splits = config.read(files, read_instructions)
         self._tasks = {split: tuple(map(self._complete, splits[split])) for split in SPLITS}
-        self._warnings = (*self._doubts(), *check_splits(*(self._tasks[split] for split in SPLITS), names=files))
+        self._warnings = (*self._doubts(), *check_splits(self._tasks, names=files))
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
         """1 when every cell that counts holds what it should, else 0, with the first wrong cells as feedback.

@@ -76,7 +76,11 @@ class AnswerScorer(Scorer, Generic[Options]):
         return self.compare(task, trajectory.answer)
 
     def gold_answer(self, task: Task) -> str:
-        """An answer that must get full marks. Raises DataError: the task's gold cannot be used by this scorer."""
+        """An answer that must get full marks. Raises DataError: the task's gold cannot be used by this scorer, or is
+        no answer."""
+        if not self.checks_gold:
+            what = f"task {task.id!r}: what scorer {self.name!r} compares with is not an answer"
+            raise DataError(what, hint="look at the answers of a run instead")
         return accepted(task)[0]
 
     def expectation(self, task: Task) -> str:

@@ -121,10 +121,6 @@ class Checks(AnswerScorer[ChecksOptions]):
         note = f"{len(failed)} of {len(checks)} requirements not met: {some(notes, _SHOWN, '; ')}"
         return graded(not failed, (len(checks) - len(failed)) / len(checks), note)
 
-    def gold_answer(self, task: Task) -> str:
-        """Not available: the gold is checks."""
-        raise DataError(f"task {task.id!r}: checks are not an answer", hint="look at the answers of a run instead")
-
     def fingerprint(self) -> str:
         """Settings, operators and, where there is one, the judge."""
         rubric = self._rubric("").fingerprint() if self._judge is not None else ""

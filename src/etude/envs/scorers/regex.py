@@ -68,10 +68,6 @@ class Regex(AnswerScorer[RegexOptions]):
         """Raises DataError when a gold answer is not a regular expression, or there is none."""
         self.patterns(task)
 
-    def gold_answer(self, task: Task) -> str:
-        """Not available: the gold is a pattern."""
-        raise DataError(f"task {task.id!r}: a pattern is not an answer", hint="look at the answers of a run instead")
-
     def patterns(self, task: Task) -> tuple[str, ...]:
         """The one of the settings, else those of the task.
         Raises DataError: one is not a regular expression, or there is none."""

@@ -78,8 +78,6 @@ class Rubric(Scorer):
     """
 
     name = "rubric"
-    checks_gold = False
-    needs_gold = False
 
     def __init__(self, options: RubricOptions, judge: Callable[[], Judge]) -> None:
         self.options = options

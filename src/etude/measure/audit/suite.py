@@ -6,7 +6,6 @@ from typing import Any, Literal, Unpack
 
 from pydantic import Field
 
-from etude.build import open_workbench
 from etude.comparison import open_test
 from etude.concurrency import together
 from etude.config import TrainConfig, another_trial_tells
@@ -15,7 +14,7 @@ from etude.errors import EtudeError, SkillError, StopRun
 from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
 from etude.measure.audit.unseen import MOST, Tried, unseen
 from etude.measure.audit.versions import VERSIONS, sentences, versions_of
-from etude.measure.evaluate import kept
+from etude.measure.evaluate import kept, measuring
 from etude.measure.several import WRONG, Suite, side_by_side
 from etude.records import Evaluation, Record, Score, Skill, Split, Task, Trajectory, brief, role_of
 from etude.records.tasks import Ended, counted_ends
@@ -136,8 +135,7 @@ async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpac
         InputError: the skill is empty, the split is, or something cannot be used as it is.
         StopRun: a budget is used up, an endpoint is dead, or attempts errored.
     """
-    config = config.model_copy(update={"test": config.test.model_copy(update={"trials": 1, "enabled": False})})
-    async with open_workbench(config, given, claim=False) as bench:
+    async with measuring(config, given) as bench:
         if is_hollow(bench.skill.text):
             raise SkillError("the skill is empty, or has headings only", hint="give the skill that the suite is for")
         openings = await open_test(bench, [bench.skill]) if split in ("test", "all") else 0
@@ -145,8 +143,8 @@ async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpac
         tasks = every if split == "all" else bench.split(split)
         asked: Split = "test" if split == "all" else split
         first = 0 if split == "test" else FRESH  # those of the test are known where it was evaluated
-        work = Auditing(bench.rollout, config, bench.skill, tasks, asked, first)
-        sent, most = bench.spend.totals().total_calls, most_of_audit(len(tasks))[0]
+        work = Auditing(bench.rollout, bench.config, bench.skill, tasks, asked, first)
+        most = most_of_audit(len(tasks))[0]
         bench.emit(Notice(level="info", text=f"{counted(len(tasks), 'task')}: at most {most:,} attempts"))
         await work.attempt()
         await work.look()
@@ -157,7 +155,7 @@ async def aaudit_skill(config: TrainConfig, split: Asked = "all", **given: Unpac
             split=split,
             attempts=sum(len(each) for made in work.made for each in made.scores.values()),
             test_openings=openings,
-            calls_sent=bench.spend.totals().total_calls - sent,
+            calls_sent=bench.spend.sent,
             simulated=any(made.simulated for made in work.made),
             answers=tuple(work.answers),
             scoring=bench.rollout.env.fingerprint(),
@@ -171,7 +169,7 @@ class Auditing:
     def __init__(
         self, rollout: Rollout, config: TrainConfig, skill: Skill, tasks: Sequence[Task], split: Split, first: int
     ) -> None:
-        self._rollout, self._config, self._skill = rollout, config, skill
+        self._rollout, self._config = rollout, config
         self._split: Split = split
         self._first = first
         self._versions = versions_of(skill)

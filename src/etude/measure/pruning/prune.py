@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Unpack
 
-from etude.build import open_workbench
 from etude.config import TrainConfig, another_trial_tells
 from etude.errors import ConfigError, DataError, SkillError
 from etude.events import ATTEMPTING, Notice, StageFinished, StageStarted
+from etude.measure.evaluate import measuring
 from etude.measure.pruning.sieve import MOST, Sieve
 from etude.records import Attempt, Edit, Record, Skill, digest
 from etude.records.provenance import Change, Provenance, ProvenEdit, ProvenLine
@@ -15,7 +15,7 @@ from etude.records.summary import Interval, ShipVerdict
 from etude.records.tasks import Ended, counted_ends
 from etude.skill import save_skill, token_count
 from etude.skill.blame import texts_of
-from etude.skill.blocks import Block, blocks_of, without_blocks
+from etude.skill.blocks import blocks_of, without_blocks
 from etude.skill.diff import unified_diff
 from etude.skill.folder import PROVENANCE
 from etude.skill.parts import laid_out
@@ -101,14 +101,12 @@ async def aprune_skill(
             something cannot be used as it is.
         StopRun: a budget is used up, an endpoint is dead, or attempts errored.
     """
-    config = config.model_copy(update={"test": config.test.model_copy(update={"enabled": False})})
-    async with open_workbench(config, given, claim=False) as bench:
+    async with measuring(config, given) as bench:
         pruning = _Pruning(bench, code)
         before = read_view(Path(bench.folder.path) / "pruned/prune.json", Pruned)
         if before is not None and before.hash != bench.skill.hash:
             raise ConfigError(f"run {bench.folder.name!r} has pruned another skill", hint="give another --name")
         bench.emit(Notice(level="info", text=pruning.plan(allow_loss)))
-        sent = bench.spend.totals().total_calls
         bench.emit(StageStarted(stage=ATTEMPTING["train"], step=0, epoch=0))
         result, skill = await pruning.run(allow_loss)
         bench.emit(StageFinished(stage=ATTEMPTING["train"], step=0, note=f"{result.before} -> {result.after} tokens"))
@@ -118,7 +116,7 @@ async def aprune_skill(
         bench.folder.write_json(f"pruned/{skill.name}/{PROVENANCE}", pruning.provenance(skill, result))
         bench.folder.write_text("pruned/prune.diff", unified_diff(pruning.skill.text, skill.text, "before", "after"))
         bench.folder.write_json("pruned/prune.json", result.model_dump(mode="json", exclude={"calls_sent"}))
-        return result.model_copy(update={"calls_sent": bench.spend.totals().total_calls - sent})
+        return result.model_copy(update={"calls_sent": bench.spend.sent})
 
 
 class _Pruning:
@@ -132,8 +130,10 @@ class _Pruning:
         self.once = {name for name, task in self.tasks.items() if not another_trial_tells(bench.config, task)}
         """Tasks of which another attempt with the same text tells nothing new."""
         if not self.tested:
-            why = "all of its blocks hold code" if self.blocks else "it has no text that may be edited"
-            raise SkillError(f"nothing of skill {self.skill.name!r} can be left out: {why}", hint=_hint(self.blocks))
+            why, hint = "it has no text that may be edited", "give a skill with text outside of protected regions"
+            if self.blocks:
+                why, hint = "all of its blocks hold code", "--code tests such blocks as well"
+            raise SkillError(f"nothing of skill {self.skill.name!r} can be left out: {why}", hint=hint)
         if not self.tasks:
             raise DataError(
                 "there are no training or validation tasks",
@@ -314,7 +314,3 @@ class _Pruning:
             lines=tuple(ProvenLine(text=t, origin="initial", tokens=token_count(t)) for t in texts_of(skill.text)),
             changes=(change,) if edits else (),
         )
-
-
-def _hint(blocks: Sequence[Block]) -> str:
-    return "--code tests such blocks as well" if blocks else "give a skill with text outside of protected regions"

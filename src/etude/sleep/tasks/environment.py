@@ -48,7 +48,7 @@ class NightEnvironment(ScoredEnvironment):
         }
         for task in tasks:
             self.scorer.check_task(task.task)
-        check_splits(*(self._tasks[split] for split in SPLITS), need=())
+        check_splits(self._tasks, need=())
         self._mined = frozenset(task.id for task in tasks if task.night is not None)
 
     def tasks(self, split: Split) -> tuple[Task, ...]:

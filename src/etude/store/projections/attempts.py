@@ -1,6 +1,6 @@
 """One attempt: what was said in it, what came of it, and what the journal holds of it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -9,14 +9,14 @@ from pydantic import JsonValue, TypeAdapter
 from pydantic_core import from_json
 
 from etude.errors import DataError
+from etude.events import AttemptFinished
 from etude.records import Attempt, Message, Record, Split, Usage
 from etude.records.said import last_answer, without_thoughts
 from etude.store.database import FACT, Database, intact
-from etude.store.projections.log import Log, LoggedAttempt
+from etude.store.projections.log import Log
 from etude.store.projections.skills import skill_names
 from etude.store.views import JOURNAL, AskedTask, numbered, read_tasks, read_view
 
-_ATTEMPTS = TypeAdapter(tuple[Attempt, ...])
 _MESSAGES = TypeAdapter(tuple[Message, ...])
 _WHOLE = "trajectory "
 """Begins the name of a fact that is all of what an agent program did."""
@@ -75,7 +75,7 @@ class AttemptPage(Record):
 
 def read_attempts(file: Path) -> tuple[Attempt, ...]:
     """The attempts of a step; none where it has none yet. Raises DataError: the file is damaged."""
-    return read_view(file, _ATTEMPTS) or ()
+    return read_view(file, tuple[Attempt, ...]) or ()
 
 
 def golds(path: Path) -> Iterator[JsonValue]:
@@ -100,17 +100,20 @@ def attempt_pages(log: Log, names: Sequence[str]) -> Iterator[AttemptPage]:
     """Many of them, in this order as far as they are there; each file is read once for attempts that follow each
     other. Raises DataError: a file is damaged."""
     wanted = {log.known[name].task for name in names if name in log.known}
-    tasks: dict[str, list[LoggedAttempt]] = {}
+    called, asked = skill_names(log.path), read_tasks(log.path)
+    lines: dict[str, dict[str, AttemptLine]] = {}
+    """By task and attempt."""
     for each in log.known.values():
         if each.task in wanted:
-            tasks.setdefault(each.task, []).append(each)
+            skill = called.get(each.skill, f"tried only, {each.skill}")
+            line = AttemptLine(attempt=each.attempt, skill=skill, hard=each.hard)
+            lines.setdefault(each.task, {})[each.attempt] = line
     steps: dict[str, Path] = {}
     for step, batch in sorted(log.batches.items()):
         file = log.path / f"steps/{step:04d}/rollout.json"
         steps.update((seen.attempt, file) for seen in batch)
     last: tuple[Path | None, dict[str, Attempt]] = None, {}
     with closing(Database(log.path / JOURNAL, read_only=True)) as database:
-        maker = _Maker(log, database)
         for name in names:
             file = steps.get(name)
             if file is not None and file != last[0]:
@@ -118,44 +121,35 @@ def attempt_pages(log: Log, names: Sequence[str]) -> Iterator[AttemptPage]:
             attempt = None if file is None else last[1].get(name)
             seen = log.known.get(name)
             if seen is not None:
-                yield maker.page(seen, attempt, tasks[seen.task])
+                facts = _facts(database, seen)
+                yield _page(seen, attempt, asked.get(seen.task, AskedTask()), facts, lines[seen.task])
 
 
-class _Maker:
-    """Makes pages of attempts of one run."""
-
-    def __init__(self, log: Log, database: Database) -> None:
-        self._skills = skill_names(log.path)
-        self._asked = read_tasks(log.path)
-        self._database = database
-
-    def page(self, seen: LoggedAttempt, attempt: Attempt | None, same: Iterable[LoggedAttempt]) -> AttemptPage:
-        """That of an attempt; `same` are those at its task."""
-        facts, asked = _facts(self._database, seen), self._asked.get(seen.task, AskedTask())
-        return AttemptPage(
-            name=seen.attempt,
-            task=seen.task,
-            split=seen.split,
-            outcome=seen.outcome,
-            hard=seen.hard,
-            soft=seen.soft,
-            reason=seen.reason,
-            skill=self._skill(seen),
-            usd=seen.usd,
-            input=asked.input if attempt is None else attempt.task.text,
-            gold=asked.gold if attempt is None else attempt.task.gold,
-            answer=_answer(facts) if attempt is None else attempt.trajectory.answer,
-            attempt=attempt,
-            facts=facts,
-            others=tuple(
-                AttemptLine(attempt=each.attempt, skill=self._skill(each), hard=each.hard)
-                for each in same
-                if each.attempt != seen.attempt
-            ),
-        )
-
-    def _skill(self, seen: LoggedAttempt) -> str:
-        return self._skills.get(seen.skill, f"tried only, {seen.skill}")
+def _page(
+    seen: AttemptFinished,
+    attempt: Attempt | None,
+    asked: AskedTask,
+    facts: tuple[FactRow, ...],
+    lines: Mapping[str, AttemptLine],
+) -> AttemptPage:
+    """That of an attempt; `lines` are those of all at its task."""
+    return AttemptPage(
+        name=seen.attempt,
+        task=seen.task,
+        split=seen.split,
+        outcome=seen.outcome,
+        hard=seen.hard,
+        soft=seen.soft,
+        reason=seen.reason,
+        skill=lines[seen.attempt].skill,
+        usd=seen.usd,
+        input=asked.input if attempt is None else attempt.task.text,
+        gold=asked.gold if attempt is None else attempt.task.gold,
+        answer=_answer(facts) if attempt is None else attempt.trajectory.answer,
+        attempt=attempt,
+        facts=facts,
+        others=tuple(line for name, line in lines.items() if name != seen.attempt),
+    )
 
 
 def _answer(facts: Sequence[FactRow]) -> str | None:
@@ -167,7 +161,7 @@ def _answer(facts: Sequence[FactRow]) -> str | None:
     return last_answer(without_thoughts(said[-1]) or "", cut=False) if said else None
 
 
-def _facts(database: Database, seen: LoggedAttempt) -> tuple[FactRow, ...]:
+def _facts(database: Database, seen: AttemptFinished) -> tuple[FactRow, ...]:
     found: list[FactRow] = []
     for name in seen.facts:
         kind, _, start = name.partition(" ")

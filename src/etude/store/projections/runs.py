@@ -219,12 +219,6 @@ def _diff(view: RunView) -> str:
     return "" if initial is None or now is None else unified_diff(initial, now, "initial", label)
 
 
-def planned(run: RunView) -> int | None:
-    """Steps of the whole run; None when that depends on what happens, or was not said yet."""
-    steps = _begun(Path(run.path)).get("steps")
-    return steps if isinstance(steps, int) and steps > 0 else None
-
-
 def _begun(path: Path) -> dict[str, Any]:
     """What a run said when it began; empty when it has not."""
     return next((dict(event) for event in read_events(path, "run_started")), dict[str, Any]())
@@ -301,11 +295,12 @@ def _told(view: RunView, program: str) -> dict[str, Any]:
     if state == "evaluations":
         said = str(last_event(view.path, "stage_started", "run_finished").get("stopped", ""))
     begun = _begun(Path(view.path))
+    steps = begun.get("steps")  # 0 where that depends on what happens
     return {
         "state": state,
         "why": unreadable or said or ("" if view.running or stopped is None else stopped),
         "steps": done,
-        "planned_steps": planned(view),
+        "planned_steps": steps if isinstance(steps, int) and steps > 0 else None,
         "simulated": begun.get("simulated") if summary is None else summary.simulated,
         "dry": bool(begun.get("dry")) if summary is None else summary.dry,
         "calls": calls if cost is None else cost.target_calls + cost.optimizer_calls + cost.judge_calls,

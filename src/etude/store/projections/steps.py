@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
 from etude.errors import DataError
 from etude.records import AppliedEdit, Edit, Patch, Proof, Record, Tested
 from etude.records.record import Lenient
@@ -94,7 +92,7 @@ def step_page(run: RunView, place: str) -> StepPage:
             )
             for attempt in attempts
         ),
-        readings=read_view(folder / "patches.json", TypeAdapter(tuple[OptimizerReading, ...])) or (),
+        readings=read_view(folder / "patches.json", tuple[OptimizerReading, ...]) or (),
         edits=tuple(rows),
         left_out=() if selected is None else selected.left_out,
         tasks=() if gate is None or gate.verdict is None else gate.verdict.tasks,

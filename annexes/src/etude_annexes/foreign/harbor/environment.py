@@ -71,7 +71,7 @@ class HarborEnvironment(ReadEnvironment, ScoredEnvironment):
         self._tasks = splits = config.read(files, self._read)
         if self._unfit and not (config.skip_unfit and splits["train"] and splits["val"]):
             raise self._refused()
-        self._warnings = (*check_splits(splits["train"], splits["val"], splits["test"], names=files), *self._doubts())
+        self._warnings = (*check_splits(splits, names=files), *self._doubts())
 
     def fingerprint(self) -> str:
         """That of the tests."""
