@@ -9,11 +9,10 @@ from pydantic import JsonValue, TypeAdapter
 from pydantic_core import from_json
 
 from etude.errors import DataError
-from etude.events import AttemptFinished
 from etude.records import Attempt, Message, Record, Split, Usage
 from etude.records.said import last_answer, without_thoughts
 from etude.store.database import FACT, Database, intact
-from etude.store.projections.log import Log
+from etude.store.projections.log import Log, LoggedAttempt
 from etude.store.projections.skills import skill_names
 from etude.store.views import JOURNAL, AskedTask, numbered, read_tasks, read_view
 
@@ -126,7 +125,7 @@ def attempt_pages(log: Log, names: Sequence[str]) -> Iterator[AttemptPage]:
 
 
 def _page(
-    seen: AttemptFinished,
+    seen: LoggedAttempt,
     attempt: Attempt | None,
     asked: AskedTask,
     facts: tuple[FactRow, ...],
@@ -161,7 +160,7 @@ def _answer(facts: Sequence[FactRow]) -> str | None:
     return last_answer(without_thoughts(said[-1]) or "", cut=False) if said else None
 
 
-def _facts(database: Database, seen: AttemptFinished) -> tuple[FactRow, ...]:
+def _facts(database: Database, seen: LoggedAttempt) -> tuple[FactRow, ...]:
     found: list[FactRow] = []
     for name in seen.facts:
         kind, _, start = name.partition(" ")

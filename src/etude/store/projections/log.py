@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 
 from etude.events import AttemptFinished, CallFinished, Event, RunFinished, RunStarted, StageFinished, read_event
-from etude.records import Role, Usage
+from etude.records import Role, Split, Usage
 from etude.records.attempts import Outcome
 from etude.store.views import EVENTS
 from etude.story import Story, after
@@ -14,6 +14,30 @@ from etude.story import Story, after
 _OUTCOMES = frozenset(get_args(Outcome))
 _ATTEMPT, _CALL = b'"kind": "attempt_finished"', b'"kind": "call_finished"'
 """As the log has them. No text in it can: its quotes are escaped."""
+
+
+class LoggedAttempt(NamedTuple):
+    """An attempt that came back, from the agent or from the journal."""
+
+    attempt: str
+    task: str
+    split: Split
+    outcome: str
+    hard: float | None
+    soft: float | None
+    skill: str
+    """The hash of the skill."""
+    type: str
+    """Of the task."""
+    usd: float | None
+    """What the calls of its agent cost, in US dollars; None when that is unknown."""
+    reason: str
+    usage: Usage
+    """What they used."""
+    agent: str
+    """As `AttemptFinished` has it."""
+    facts: tuple[str, ...]
+    """The names of what the journal holds of it."""
 
 
 class Answers(NamedTuple):
@@ -33,11 +57,10 @@ class Log:
         self.path = Path(path)
         self._many = many
         self.story = Story()
-        self.attempts: list[AttemptFinished] = []
-        """Those that came back, from the agent or from the journal."""
-        self.known: dict[str, AttemptFinished] = {}
+        self.attempts: list[LoggedAttempt] = []
+        self.known: dict[str, LoggedAttempt] = {}
         """The same by id: as each came back last."""
-        self.batches: dict[int, tuple[AttemptFinished, ...]] = {}
+        self.batches: dict[int, tuple[LoggedAttempt, ...]] = {}
         """What the rollout of each step came to, also what was known from an earlier step."""
         self.answers: dict[tuple[Role, str], Answers] = {}
         """By role and model, as `CallFinished` has it."""
@@ -48,6 +71,7 @@ class Log:
         self.started = self.at = ""
         """When the run was last started, and when something else than an attempt or a call was last told; UTC."""
         self._offset = 0
+        self._names: dict[str, str] = {}
         self._second = ""
         """In which the last call ended."""
 
@@ -94,8 +118,24 @@ class Log:
     def _attempt(self, event: AttemptFinished) -> None:
         if event.outcome not in _OUTCOMES:
             raise ValueError("no attempt is told of so")
-        self.attempts.append(event)
-        self.known[event.attempt] = event
+        keep = self._names.setdefault
+        seen = LoggedAttempt(
+            attempt=event.attempt,
+            task=keep(event.task, event.task),
+            split=event.split,
+            outcome=event.outcome,
+            hard=event.hard,
+            soft=event.soft,
+            skill=keep(event.skill, event.skill),
+            type=keep(event.type, event.type),
+            usd=event.usd,
+            reason=event.reason,
+            usage=event.usage,
+            agent=event.agent,
+            facts=event.facts,
+        )
+        self.attempts.append(seen)
+        self.known[seen.attempt] = seen
 
     def _call(self, event: CallFinished, at: str) -> None:
         whole = at.partition(".")[0]
