@@ -33,8 +33,7 @@ by chance, four of 32 skills ended with a line that does harm, such as one that 
 def most_undone(steps: int, epochs: int, edits: int, targets: int) -> int:
     """The most attempts that all of this takes, with so many edits in a step."""
     looks = steps + 2 * _TURNS * epochs + _TURNS
-    races = 3 if targets > 1 else 2
-    judged = looks * 4 * races * REMOVAL.most  # one edit, then several; with them and without
+    judged = looks * 4 * (3 if targets > 1 else 2) * REMOVAL.most  # one edit, then several; with them and without
     halvings, hidden = (steps * edits).bit_length(), epochs * FAILING
     traced = looks * _LOOKED_BACK + hidden + (looks * ACCUSERS + hidden) * (halvings + 5)
     return judged + traced + 2 * (epochs + 1) * _AUDITED

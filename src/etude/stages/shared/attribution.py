@@ -80,8 +80,7 @@ class _TaskNeeds:
 
     def told(self, passed: Sequence[bool | None]) -> None:
         """What came of it."""
-        asked = [part for part in self.parts for _ in range(self._times)]
-        for part, each in zip(asked, passed, strict=False):
+        for part, each in zip([part for part in self.parts for _ in range(self._times)], passed, strict=False):
             if each is not None:
                 self.parts[part] = self.parts[part].plus(each)
         self._left -= len(passed)
@@ -94,8 +93,10 @@ class _TaskNeeds:
                 continue
             self.needed = [each for each in self.needed if each not in part]
             self._seen = self._seen.joined(without)
-            # Another part may go, too, but perhaps not both: what the one does the other may do.
-            self.parts = {other: Outcomes() if odds.get(other, 0) < 0 else seen for other, seen in self.parts.items()}
+            # Others may go, too, but perhaps not with it: what the one does the other may do. They are one part now.
+            others = tuple(edit for other in self.parts if odds.get(other, 0) < 0 for edit in other)
+            self.parts = {other: seen for other, seen in self.parts.items() if odds.get(other, 0) >= 0}
+            self.parts |= {others: Outcomes()} if others else {}
         if self.parts and self._left <= 0:
             self.needed, self.parts = [], {}
 
