@@ -47,7 +47,7 @@ def test_a_trained_skill_is_said_to_do_better_on_tasks_that_chose_its_lines(
     words: list[str], split: str, said: bool, demo_project: Path, capsys: Captured
 ) -> None:
     assert main([*words, "--split", split]) in (0, 4, 5)
-    told = f"a skill that was trained does better on {split} tasks than on others"
+    told = f"a trained skill does better on {split} tasks than on others"
     assert (told in capsys.readouterr().err) is said
 
 

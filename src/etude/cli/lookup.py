@@ -47,7 +47,7 @@ def note_choice(skills: Iterable[NamedSkill], split: str) -> None:
     """Say so where tasks that a skill was chosen by are to judge it."""
     if split in ("train", "val") and any(skill.trained for skill in skills):
         output.note(
-            f"a skill that was trained does better on {split} tasks than on others, as such had a part in its choice: "
+            f"a trained skill does better on {split} tasks than on others, since such had a part in its choice: "
             "only --split test says what it is worth on tasks like these"
         )
 
