@@ -33,8 +33,8 @@ All models here, but for one [small real model](#a-small-real-model), are progra
 computed, not sampled. They do not show how well a \
 prompt works on a real model, nor, mostly, with its noise. What wins here need not win on your tasks.
 
-Peers, slots, ablation, policies, targets and partial credit are of earlier searches, peers and slots also of \
-another target.
+Peers, slots, slow answers, ablation, policies, targets and partial credit are of earlier searches, peers and \
+slots also of another target.
 
 **With your own models.** `scripts/field-test --target openai:MODEL --optimizer openai:MODEL --calls 4000` trains on \
 three small sets, with the default and with `preset: paper`, and attempts the test tasks without a skill. \
