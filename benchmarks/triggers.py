@@ -279,7 +279,7 @@ async def run(folder: Path, judge: str, salt: str) -> dict[str, Any]:
     """Train all descriptions and measure both catalogues on both parts."""
     published, places = read_catalogue(folder), [path.parent for path in sorted(folder.glob("*/SKILL.md"))]
     skills = {read_entry(place / DOCUMENT)[0]: load_skill(place) for place in places}
-    seen, kept = divided(askable(of_skills(places), published).requests, salt)
+    seen, kept = divided(askable(of_skills(places), published)[0], salt)
     by, models = (LEXICAL, Given()) if judge == "lexical" else (AgentSection(), Given(target=LetterModel()))
     optimizer = DescribingOptimizer if judge == "lexical" else EvenOptimizer
     with tempfile.TemporaryDirectory() as runs:

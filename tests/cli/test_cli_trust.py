@@ -422,13 +422,9 @@ def test_one_item_that_is_typed_does_not_vouch_for_the_others(
     assert f"  {asked}: " in refused("plan", *typed)
 
 
-def test_all_items_that_are_typed_need_no_second_word(
-    stranger: Stranger, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(stranger.folder)
+def test_all_items_that_are_typed_need_no_second_word(stranger: Stranger, said: Callable[..., str]) -> None:
     stranger.settle({"agent": {"name": "tools", "env": {"A": "b", "C": "d"}}})
-    main(["plan", "--agent.env.A=x", "--agent.env.C=y"])
-    assert "nothing was imported" not in capsys.readouterr().err
+    assert "nothing was imported" not in said("plan", "--agent.env.A=x", "--agent.env.C=y")
 
 
 def test_another_target_does_not_open_an_address_of_the_file(

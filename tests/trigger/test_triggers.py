@@ -79,9 +79,9 @@ def test_rows_of_evals_say_which_skill_they_need_and_which_must_stay_quiet(tmp_p
         ("Mend the needle case", ("sew",), ""),
         ("Knit a hat", ("knit",), ""),
     ]
-    asked = askable([*found, *found], DESCRIPTIONS)
-    assert len(asked.requests) == 3
-    assert asked.notes == ["1 request needs a skill that is not there, as 'knit': left out"]
+    asked, notes = askable([*found, *found], DESCRIPTIONS)
+    assert len(asked) == 3
+    assert notes == ["1 request needs a skill that is not there, as 'knit': left out"]
 
 
 @rows(
@@ -235,7 +235,7 @@ def test_descriptions_are_a_document_with_a_sentence_a_line_and_keep_to_their_ow
 @real_skills
 def test_the_floor_on_real_skills_is_where_it_is_known_to_be() -> None:
     skills = read_catalogue(SKILLS)
-    asked = askable(of_skills(path.parent for path in sorted(SKILLS.glob("*/SKILL.md"))), skills).requests
+    asked, _ = askable(of_skills(path.parent for path in sorted(SKILLS.glob("*/SKILL.md"))), skills)
     needing = [one for one in asked if one.needs]
     bodies = {name: Document.parse((SKILLS / name / "SKILL.md").read_text()).body for name in skills}
 

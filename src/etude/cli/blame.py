@@ -2,10 +2,9 @@
 
 import argparse
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from etude.cli.lookup import find_run, is_run, last_run, need_trained
+from etude.cli.lookup import find_run, last_run, names_run, need_trained
 from etude.cli.terminal import output
 from etude.cli.terminal.output import text_lines
 from etude.errors import DataError
@@ -32,7 +31,7 @@ def _asked(args: argparse.Namespace) -> tuple[str, int | None]:
     line = args.line
     if args.run is None:
         return last_run(), line
-    if line is None and args.run.isdecimal() and not is_run(Path("runs") / args.run):
+    if line is None and args.run.isdecimal() and not names_run(args.run):
         return last_run(), int(args.run)
     return args.run, line
 

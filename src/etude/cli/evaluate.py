@@ -89,8 +89,12 @@ def _print_rows(rows: Rows, args: argparse.Namespace, error: Mapping[str, Any] =
     if args.json:
         found = [{"label": label, **result.model_dump(mode="json")} for label, result in rows]
         output.json_result({"evaluations": found, **error})
-    else:
-        _print_table(rows)
+        return
+    first = rows[0][1]
+    trials = "1 trial" if first.trials == 1 else f"{first.trials} trials each"
+    table = text_lines([_COLUMNS, *(_row(label, result) for label, result in rows)])
+    about = f"{first.split} split, {trials}, {MEANS[first.metric]}"
+    output.lines([*table, "", about], simulated=any(result.simulated for _, result in rows))
 
 
 def with_target(config: TrainConfig, model: str, args: argparse.Namespace) -> TrainConfig:
@@ -129,14 +133,6 @@ def _print(label: str, result: SkillEvaluation) -> None:
     if result.test_openings > 1:
         output.line(f"test    {seen_before(result.test_openings)}")
     output.line(f"file    {result.file}")
-
-
-def _print_table(rows: Rows) -> None:
-    first = rows[0][1]
-    trials = "1 trial" if first.trials == 1 else f"{first.trials} trials each"
-    table = text_lines([_COLUMNS, *(_row(label, result) for label, result in rows)])
-    about = f"{first.split} split, {trials}, {MEANS[first.metric]}"
-    output.lines([*table, "", about], simulated=any(result.simulated for _, result in rows))
 
 
 def _row(label: str, result: SkillEvaluation) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import os
 import shlex
 from pathlib import Path
 
-from etude.cli.lookup import RUNS, NamedSkill, carried_by, find_run, find_skill, is_run, trained_skill
+from etude.cli.lookup import NamedSkill, carried_by, find_run, find_skill, names_run, trained_skill
 from etude.cli.parsing.verb import UsageError
 from etude.cli.terminal import output
 from etude.errors import DataError, SkillError, raising
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _find(name: str) -> NamedSkill:
     """The best skill of a run; else what the name says."""
-    if is_run(Path(name)) or is_run(RUNS / name):
+    if names_run(name):
         return trained_skill(find_run(name), "best")
     return find_skill(name)
 

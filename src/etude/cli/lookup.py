@@ -52,14 +52,19 @@ def note_choice(skills: Iterable[NamedSkill], split: str) -> None:
         )
 
 
+def names_run(text: str) -> bool:
+    """Whether that is the path of a run, or the name of one in ./runs."""
+    return bool(text) and is_run(_place(text))
+
+
 def find_run(name: str) -> RunView:
     """A run by its path, else by its name in ./runs.
     Raises DataError: there is no such run, or one of its files is damaged."""
     place = _place(name)
-    if name and is_run(place):
+    if names_run(name):
         return read_run(place)
     run, colon, _ = name.rpartition(":")
-    if colon and is_run(_place(run)):
+    if colon and names_run(run):
         raise DataError(
             f"{name!r} is a skill of a run, not a run",
             hint=f"give {run!r} alone; `{output.program()} diff {run}` compares two of its skills",
@@ -103,7 +108,7 @@ def find_skill(text: str) -> NamedSkill:
     Raises SkillError: the path holds no skill; DataError: there is no such run or step."""
     if os.path.lexists(text) and not is_run(Path(text)):
         return NamedSkill(text, load_skill(text))
-    if is_run(_place(text)):
+    if names_run(text):
         raise SkillError(f"{text!r} is a run, not a skill", hint=f"did you mean {text + ':best'!r}?")
     run, colon, which = text.rpartition(":")
     if colon and _is_which(which):

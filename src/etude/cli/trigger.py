@@ -158,10 +158,10 @@ def case_of(args: argparse.Namespace) -> Case:
             raise SkillError(f"skill {own!r} has no description", hint="programs list a skill by it: write one")
         found += near(of_skills(skills_in(beside), unread), own, description, len(found))
     catalogue |= listed
-    asked = askable(found, catalogue)
-    for note in (*(f"passed over: {problem}" for problem in dict.fromkeys(unread)), *asked.notes):
+    asked, notes = askable(found, catalogue)
+    for note in (*(f"passed over: {problem}" for problem in dict.fromkeys(unread)), *notes):
         output.note(note)
-    return Case(SkillsAtHand(catalogue, args.list_as, own), asked.requests, place)
+    return Case(SkillsAtHand(catalogue, args.list_as, own), asked, place)
 
 
 def _config(args: argparse.Namespace) -> TrainConfig:
@@ -229,13 +229,6 @@ def _cells(share: Interval | None) -> tuple[str, ...]:
     )
 
 
-class Asked(NamedTuple):
-    """Requests that can be asked, and notes on those that cannot."""
-
-    requests: Sequence[Request]
-    notes: Sequence[str]
-
-
 def of_skills(folders: Iterable[Path], unread: list[str] | None = None) -> list[Request]:
     """What the evals of skills ask; most skills have none. Raises InputError: a file cannot be used; with `unread`
     that is added to it, and the skill is passed over."""
@@ -269,9 +262,9 @@ def _numbered(found: Sequence[Request], name: str) -> list[Request]:
     return [each.model_copy(update={"id": f"{name}-{number}"}) for number, each in enumerate(found, 1)]
 
 
-def askable(found: Sequence[Request], catalogue: Catalogue) -> Asked:
-    """Each request once, without those that need a skill which is not there. Files may have the name of a skill, or
-    of each other."""
+def askable(found: Sequence[Request], catalogue: Catalogue) -> tuple[list[Request], list[str]]:
+    """Each request once, without those that need a skill which is not there, and a note on these. Files may have the
+    name of a skill, or of each other."""
     counts, unique = Counter[str](), list[Request]()
     for each in {(each.text, each.needs, each.quiet): each for each in found}.values():
         counts[each.id] += 1
@@ -280,7 +273,7 @@ def askable(found: Sequence[Request], catalogue: Catalogue) -> Asked:
     kept = [each for each in unique if not each.needs or any(name in catalogue for name in each.needs)]
     gone = [each for each in unique if each.needs and not any(name in catalogue for name in each.needs)]
     what = f"{len(gone)} requests need skills that are" if len(gone) > 1 else "1 request needs a skill that is"
-    return Asked(kept, [f"{what} not there, as {gone[0].needs[0]!r}: left out"] if gone else [])
+    return kept, [f"{what} not there, as {gone[0].needs[0]!r}: left out"] if gone else []
 
 
 def near(found: Sequence[Request], skill: str, description: str, most: int) -> list[Request]:

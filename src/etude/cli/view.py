@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from etude.cli.lookup import RUNS, find_run, is_run
+from etude.cli.lookup import RUNS, find_run, names_run
 from etude.cli.parsing.arguments import VIEW_PORT
 from etude.cli.parsing.verb import UsageError
 from etude.cli.sleep.settings import find_project, settings_in
@@ -117,7 +117,7 @@ def _shelf(names: list[str]) -> Shelf:
     program = output.program()
     if not names:
         return Shelf([], RUNS, program, _reviews())
-    if len(names) == 1 and Path(names[0]).is_dir() and not is_run(Path(names[0])) and not is_run(RUNS / names[0]):
+    if len(names) == 1 and Path(names[0]).is_dir() and not names_run(names[0]):
         return Shelf([], Path(names[0]), program)
     paths = [Path(find_run(name).path) for name in names]
     known: dict[str, Path] = {}

@@ -71,12 +71,14 @@ def test_a_project_that_is_in_order_is_all_fine(fresh_project: Path, capsys: Cap
             "add a `judge` section with a model",
         ),
         (["--run.name", "a/b"], "run folder", "run.name = 'a/b' is not a plain folder name: it ", "use letters"),
+        (["--run.folder", "file"], "run folder", "file/demo cannot be written", "change run.folder, or the"),
         (["--prompts.chat", "nope.md"], "prompts", "prompts.chat: 'nope.md' cannot be read", "give a Markdown file"),
     ],
 )
 def test_what_is_wrong_is_named_with_how_to_fix_it(
     flags: list[str], name: str, text: str, fix: str, fresh_project: Path, capsys: Captured
 ) -> None:
+    Path("file").write_text("")
     found = wrong(checks(capsys, CONFIG, *flags, code=1))
     assert list(found) == [name]
     assert found[name][0].startswith(text)
@@ -174,12 +176,6 @@ def test_tasks_of_which_none_is_for_training_are_a_note(here: Path, capsys: Capt
     plain, note = checks(capsys, "etude.yaml")["data"]
     assert (plain["status"], note["status"]) == ("ok", "note")
     assert note["text"] == "there are no training tasks: all 3 are for the test"
-
-
-def test_a_run_folder_that_cannot_be_written_is_wrong(fresh_project: Path, capsys: Captured) -> None:
-    Path("file").write_text("")
-    found = wrong(checks(capsys, CONFIG, "--run.folder", "file", code=1))
-    assert found["run folder"][0] == "file/demo cannot be written"
 
 
 def test_a_damaged_run_is_wrong(demo_project: Path, capsys: Captured) -> None:

@@ -1,10 +1,10 @@
 """What doctor says of the settings of a night, and of models that need no key."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from test_cli_doctor import checks
 
 from etude.cli.main import main
 
@@ -15,14 +15,6 @@ target: {model: simulated:target}
 optimizer: {model: simulated:optimizer}
 limits: {calls: 100}
 """
-
-
-def checks(capsys: Captured, *words: str, code: int = 0) -> dict[str, list[dict[str, Any]]]:
-    assert main(["doctor", *words, "--json"]) == code
-    found: dict[str, list[dict[str, Any]]] = {}
-    for check in json.loads(capsys.readouterr().out)["checks"]:
-        found.setdefault(check["name"], []).append(check)
-    return found
 
 
 def said(found: dict[str, list[dict[str, Any]]], name: str) -> list[tuple[str, str]]:

@@ -119,24 +119,16 @@ def test_a_reader_that_has_gone_is_no_reason_to_end_a_run(error: Exception) -> N
     assert len(calls) == 1
 
 
-def drawn(width: int, *events: Event, clock: Clock | None = None) -> list[str]:
-    """The live lines of a terminal of that width."""
-    progress, stream = Progress(clock or Clock()), Terminal()
-    for event in events:
+def drawn(clock: Clock, *later: Event, at: float = 0) -> list[str]:
+    """The live lines of a terminal of 80 columns, in the first stage of a run; `later` happens at that time."""
+    progress, stream = Progress(clock), Terminal()
+    for event in (STARTED.model_copy(update={"steps": 0}), ROLLOUT):
         progress.take(event)
-    RichConsole(file=stream, width=width, no_color=True, force_terminal=True).print(status(progress))
+    clock.now = at
+    for event in later:
+        progress.take(event)
+    RichConsole(file=stream, width=80, no_color=True, force_terminal=True).print(status(progress))
     return _CODES.sub("", stream.getvalue()).splitlines()
-
-
-def busy() -> tuple[Event, ...]:
-    """A run with long numbers, in the middle of a batch."""
-    call = CallFinished(role="target", usage=Usage(input_tokens=1_234_567, output_tokens=54_321), usd=12.3456)
-    failed = attempt().model_copy(update={"hard": 0.0})
-    spent = SpendChanged(calls=123_456, tokens=45_678_901, usd=123.45)
-    batch = [attempt(), attempt(), failed, attempt(outcome="void").model_copy(update={"hard": None})]
-    long = STARTED.model_copy(update={"name": "a-name-of-a-run-that-somebody-made-much-too-long"})
-    error = CallFinished(role="optimizer", error="HTTP 500: " + "no " * 60, usd=0.0)
-    return long, ROLLOUT, *[call] * 20, decided(1, tasks=48, tried=48, solved=13), spent, *batch, error
 
 
 def test_a_path_is_never_broken() -> None:
@@ -145,18 +137,14 @@ def test_a_path_is_never_broken() -> None:
 
 
 def test_batch_accuracy_and_cost_are_seen_at_80_columns() -> None:
-    clock = Clock()
-    progress = [STARTED.model_copy(update={"steps": 0}), ROLLOUT]
-    lines = drawn(80, *progress, *busy()[2:], clock=clock)
+    call = CallFinished(role="target", usage=Usage(input_tokens=1_234_567, output_tokens=54_321), usd=12.3456)
+    failed = attempt().model_copy(update={"hard": 0.0})
+    spent = SpendChanged(calls=123_456, tokens=45_678_901, usd=123.45)
+    batch = [attempt(), attempt(), failed, attempt(outcome="void").model_copy(update={"hard": None})]
+    error = CallFinished(role="optimizer", error="HTTP 500: " + "no " * 60, usd=0.0)
+    busy = [*[call] * 20, decided(1, tasks=48, tried=48, solved=13), spent, *batch, error]
+    lines = drawn(Clock(), *busy)
     assert "  4/10, 67% solved, 1 errored" in lines[0]
     assert "$123.45" in lines[2]
-    clock = Clock()
-    shown = Progress(clock)
-    for event in progress:
-        shown.take(event)
-    clock.now = 20
-    for event in [CallFinished(role="target", usd=0.01)] * 10:
-        shown.take(event)
-    stream = Terminal()
-    RichConsole(file=stream, width=80).print(status(shown))
-    assert "0:20 elapsed  10 calls, 0 tokens, $0.10" in stream.getvalue()
+    calls = [CallFinished(role="target", usd=0.01)] * 10
+    assert "0:20 elapsed  10 calls, 0 tokens, $0.10" in "\n".join(drawn(Clock(), *calls, at=20))

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import time
 from collections.abc import Mapping
+from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -143,7 +144,7 @@ async def check_live(config: TrainConfig, found: DoctorReport) -> None:
             continue
         model = Fitted(provider, role, partial(found.note, name), kept=kept_of(role, section))
         started = time.monotonic()
-        try:
+        async with aclosing(model):
             with found.checking(name):
                 if role_of(role) == "target":
                     agent = getattr(section, "agent", None) or config.agent
@@ -153,8 +154,6 @@ async def check_live(config: TrainConfig, found: DoctorReport) -> None:
                 else:
                     await _ask(f"{name} structure", Structured(model, section.structured), found)
                 found.ok(name, f"{model.name} answered in {time.monotonic() - started:.2f} s")
-        finally:
-            await model.aclose()
 
 
 def _look(name: str, role: str, model: ChatModel, reply: Reply, found: DoctorReport) -> None:

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -313,41 +313,27 @@ async def check_agent(
     """The agents of a config, made with their options, and whether they can attempt the tasks; what is right with the
     default one needs no line."""
     for name, target in targets_of(config, config.models).items():
-        await _agent(name, target, config, (env, tasks), found)
-
-
-async def _agent(
-    name: str,
-    target: ModelSection,
-    config: TrainConfig,
-    attempted: tuple[Environment | None, Sequence[Task]],
-    found: DoctorReport,
-) -> None:
-    section, (env, tasks) = config.agents[name], attempted
-    try:
-        prompts = Prompts({name: Path(path) for name, path in config.prompts.items()})
-        model = build_model(target)
-    except EtudeError:  # reported where prompts and models are checked
-        return
-    with found.checking("agent"), about_target(name):
-        kind = find("agents", section.name)
+        section = config.agents[name]
         try:
-            if env is None:
-                agent = kind.from_options(dict(section.model_extra or {}), model, prompts, where="agent")
-            else:
-                agent = make_agent(section, env, model, prompts)
-            try:
-                check_files(config, {name: agent})
-                for task in tasks:
-                    agent.check_task(task)
-            finally:
-                await agent.aclose()
-        finally:
-            await model.aclose()
-        if section != AgentSection():
-            found.ok("agent", f"{section.name}: {kind.__module__}:{kind.__qualname__}")
-        if isinstance(agent, ProgramAgent):
-            _program_agent(agent, config, found)
+            prompts = Prompts({name: Path(path) for name, path in config.prompts.items()})
+            model = build_model(target)
+        except EtudeError:  # reported where prompts and models are checked
+            continue
+        with found.checking("agent"), about_target(name):
+            async with aclosing(model):
+                kind = find("agents", section.name)
+                if env is None:
+                    agent = kind.from_options(dict(section.model_extra or {}), model, prompts, where="agent")
+                else:
+                    agent = make_agent(section, env, model, prompts)
+                async with aclosing(agent):
+                    check_files(config, {name: agent})
+                    for task in tasks:
+                        agent.check_task(task)
+            if section != AgentSection():
+                found.ok("agent", f"{section.name}: {kind.__module__}:{kind.__qualname__}")
+            if isinstance(agent, ProgramAgent):
+                _program_agent(agent, config, found)
 
 
 def _program_agent(agent: ProgramAgent, config: TrainConfig, found: DoctorReport) -> None:

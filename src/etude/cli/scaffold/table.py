@@ -114,12 +114,23 @@ class Table:
         self.used: set[str] = set()
         """Columns that went into tasks."""
         self.names = list(dict.fromkeys(name for row in self.sample for name in row.columns))
-        self._known = self._by_name()
         gold, self.how = self.wishes.gold, ""
-        if gold and gold not in self._known and (match := _HOW.fullmatch(gold)):
+        if gold and gold not in self.folded and (match := _HOW.fullmatch(gold)):
             gold, self.how = match[1], match[2]
         self.wished_gold = self.named(gold, "--gold") if gold else None
         self.wished_input = tuple(self.named(name, "--input") for name in self.wishes.input)
+
+    @cached_property
+    def folded(self) -> Mapping[str, str]:
+        """Column by its name in lower case with underscores, also those inside objects."""
+        known: dict[str, str] = {}
+        for name in self.names:
+            known.setdefault(fold_name(name), name)
+        for row in self.sample[:20]:
+            for name, value in row.columns.items():
+                for key in value if isinstance(value, dict) else ():
+                    known.setdefault(fold_name(key), f"{name}.{key}")
+        return known
 
     @cached_property
     def columns(self) -> str:
@@ -135,7 +146,7 @@ class Table:
             found = tuple(self.find(name) for name in pair)
             if None not in found:
                 return cast(tuple[str, ...], found)
-        asked = self.find(*(name for name in INPUT))
+        asked = self.find(*INPUT)
         outer = "" if asked is None else asked.rpartition(".")[0]
         # Inside of an object a name such as `text` says what that object is made of, as in `choices.text`.
         around = (self.find(name) for name in CONTEXT)
@@ -150,7 +161,7 @@ class Table:
     def rubric_column(self) -> str | None:
         """The column that says what makes an answer good: the one the user named, else by its name."""
         named = self.wishes.rubric
-        return self._known.get(fold_name(named)) if named else self.find(*RUBRIC)
+        return self.folded.get(fold_name(named)) if named else self.find(*RUBRIC)
 
     @property
     def judged(self) -> bool:
@@ -178,7 +189,7 @@ class Table:
         """Columns whose values look like pictures, with the first value of each."""
         return {
             column: value
-            for column in self._known.values()
+            for column in self.folded.values()
             if column not in used and (value := first_picture(self.values(column)))
         }
 
@@ -188,8 +199,8 @@ class Table:
 
     def id_column(self) -> str | None:
         """The column with a name for each task: called so, and different in every row."""
-        named = [self._known[name] for name in ID if name in self._known]
-        named += [column for name, column in self._known.items() if _ID.fullmatch(name)]
+        named = [self.folded[name] for name in ID if name in self.folded]
+        named += [column for name, column in self.folded.items() if _ID.fullmatch(name)]
         for column in dict.fromkeys(named):
             values = [self._at(row, column) for row in self.rows]
             if fold_name(column) not in ID and median(len(str(value).split()) for value in values) > _ID_WORDS:
@@ -201,7 +212,7 @@ class Table:
 
     def find(self, *names: str) -> str | None:
         """The column with the first of these names that there is; case, spaces and underscores do not count."""
-        return next((self._known[name] for name in names if name in self._known), None)
+        return next((self.folded[name] for name in names if name in self.folded), None)
 
     def gold(self, *names: str) -> str | None:
         """The column with the right answers: the one the user named, else by these names."""
@@ -242,24 +253,10 @@ class Table:
         other.used = self.used
         return other
 
-    def folded(self) -> Mapping[str, str]:
-        """Column by its name in lower case with underscores, also those inside objects."""
-        return self._known
-
-    def _by_name(self) -> dict[str, str]:
-        known: dict[str, str] = {}
-        for name in self.names:
-            known.setdefault(fold_name(name), name)
-        for row in self.sample[:20]:
-            for name, value in row.columns.items():
-                for key in value if isinstance(value, dict) else ():
-                    known.setdefault(fold_name(key), f"{name}.{key}")
-        return known
-
     def named(self, name: str, option: str) -> str:
         """The column that the user names with an option. Raises DataError: there is none."""
         inner = name.partition(".")[0] in self.names and "." in name
-        found = name if name in self.names or inner else self._known.get(fold_name(name))
+        found = name if name in self.names or inner else self.folded.get(fold_name(name))
         if found is None:
             hint = "name one of them" + ", or give shares, as in --split 4,3,3" * (option == "--split")
             raise DataError(f"{option} {name!r} is not a column; columns: {self.columns}", hint=hint)

@@ -43,7 +43,7 @@ def column_of(table: Table) -> str | None:
 def rows_of(table: Table, column: str) -> list[Row]:
     """What was said before the last reply, and that reply, if it is the assistant's. Raises DataError: a row is no
     chat."""
-    right = table.wished_gold or table.find(*GOLD)
+    right = table.gold(*GOLD)
     rows: list[Row] = []
     for row in table.rows:
         said = turns(table.value(row, column))

@@ -120,7 +120,7 @@ def _marked(value: JsonValue) -> Options | None:
 def _apart(table: Table) -> _Found | None:
     """The right option in one column, wrong ones in others, as in GPQA and SciQ."""
     right = table.find("correct_answer", "right_answer", "correct_option", "correct_choice", "answer")
-    wrong = [column for name, column in table.folded().items() if _WRONG.fullmatch(name)]
+    wrong = [column for name, column in table.folded.items() if _WRONG.fullmatch(name)]
     if right is None or not wrong or any(isinstance(value, list) for value in table.values(wrong[0])):
         return None
     if table.find("best_answer") is not None:
@@ -179,7 +179,7 @@ def _without_letters(texts: Sequence[str]) -> Options:
 def _in_columns(table: Table) -> _Found | None:
     """A column for each option: `A`, `B`, `C`; `option1`, `option2`; `ending0`, `ending1`."""
     families: dict[str, list[tuple[str, str]]] = {}
-    for name, column in table.folded().items():
+    for name, column in table.folded.items():
         held = fold_name(column.partition(".")[0]) in GOLD and "." in column
         if (match := _FAMILY.fullmatch(name)) and (match[1] or match[2].isalpha()) and not held:
             families.setdefault(match[1], []).append((match[2].upper(), column))

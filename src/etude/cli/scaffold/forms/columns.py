@@ -113,7 +113,7 @@ def _asked(table: Table) -> tuple[str, ...]:
 
 def _gold(table: Table, asked: Sequence[str]) -> tuple[str, list[str]]:
     """The column of right answers, and what is doubtful about it. Raises Unclear: none looks like it."""
-    named = table.gold(*(name for name in GOLD))
+    named = table.gold(*GOLD)
     if named is not None and named not in asked:
         return named, []
     rest = [name for name in table.names if name not in asked and name != table.id_column()]

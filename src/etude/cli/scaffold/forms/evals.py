@@ -238,7 +238,7 @@ def _first(row: Row, table: Table, columns: Mapping[str, str]) -> JsonValue:
 def _of_criteria(table: Table) -> dict[str, str]:
     """The columns of criteria, with what stands before each; none that is a part of another one."""
     found: dict[str, str] = {}
-    for name, column in table.folded().items():
+    for name, column in table.folded.items():
         lead = next((lead for pattern, lead in _CRITERIA if re.fullmatch(pattern, name)), None)
         if lead is not None and column.partition(".")[0] not in found:
             found[column] = lead
