@@ -287,6 +287,33 @@ COLOURS = {"A": "red", "B": "green", "C": "light blue", "D": "blue"}
         "The sky is blue. So the answer is green.",
         "First, the sky. B) green. (A) and (C) are too dark.",
         "A) no\nB) fits\n\nSelected: B",
+        # where one is asked for that is not true, it is the answer and others are called right
+        "A is true\nB is false\nC is true\nAnswer: B",
+        "Answer: B\n\nA is correct, C is correct, D is correct; B is wrong.",
+        "(A) is right. (C) is right. (D) is right. Answer: (B)",
+        "The answer is B. Both A and C are right.",
+        # what is said of other options behind the label
+        "B\n\nWhy: red is a warm colour.",
+        "B\n\nRed is for stop, light blue comes from above.",
+        "B\nBlue lies at the other end.",
+        "B because A lies at the other end",
+        "B since A has more warmth and C is too light",
+        "The answer is B. Note: C would be right for a cold lamp.",
+        "Answer: B\n(In fog, D would be the answer for drivers.)",
+        "final answer B",
+        "Answer: A was my first choice; final answer B.",
+        # a denial ends where another clause begins
+        "C is wrong since B is right",
+        "A isn't correct because B is correct",
+        "A and C are wrong while B is right",
+        "There is no doubt that the answer is B",
+        "Without a doubt the answer is B",
+        "It is not hard to see that the answer is B",
+        "The answer is none other than B",
+        "After eliminating the others the answer is B",
+        "Since it is not A or C the answer must be B",
+        "Having ruled out D we conclude that the correct answer is B",
+        "Eliminating A, C and D leaves B.",
     ],
 )
 def test_a_label_or_an_option_is_found_in_common_forms(answer: str) -> None:
@@ -526,6 +553,17 @@ def test_a_longer_option_is_not_the_shorter_one_within_it() -> None:
         "Answer: B if it is light",
         "B when it is light, else C",
         "Answer: A? No.",
+        "It is not true that the answer is B",
+        "I do not think the correct answer is B",
+        "This doesn't mean that the answer is B",
+        "It does not follow that the answer is B",
+        "We can't conclude that the answer is B",
+        "It is wrong to say the answer is B",
+        "I doubt that the answer is B",
+        "The tempting answer is B",
+        "A is correct. C is correct.",
+        "B\n\nBlue suits.",
+        "The answer is A. Sorry, I meant B.",
         r"\boxed{A B C D}",
         r"\boxed{Is the answer B?}",
     ],
@@ -585,6 +623,12 @@ def test_formulas_are_options_whatever_signs_are_around_them() -> None:
     assert read_label("{1, 2}", {"A": r"\{1, 2\}", "B": "1, 2"}, "AB") is None
 
 
+def test_the_text_of_an_option_may_begin_with_a_label() -> None:
+    listed = {"A": "C++", "B": "Rust", "C": "Java", "D": "C#"}
+    said = {"The answer is C++": "A", "C++": "A", "It is C# for sure": "D", "C#": "D", "The answer is C.": "C"}
+    assert {answer: read_label(answer, listed, "ABCD") for answer in said} == said
+
+
 def test_the_text_of_an_option_may_look_like_a_denial() -> None:
     assert read_label("(B) -5", {"A": "5", "B": "-5"}, "AB") == "B"
     assert read_label("Answer: B. Cannot be told", {"A": "red", "B": "Cannot be told"}, "AB") == "B"
@@ -617,6 +661,15 @@ def test_an_answer_without_a_clear_choice_has_none(answer: str) -> None:
         ("Which?\n- A. red\n- B. green", {"A": "red", "B": "green"}),
         ("Which?\n**A.** red\n**B)** green", {"A": "red", "B": "green"}),
         ("Which?\nOption A: red\nOption B: green", {"A": "red", "B": "green"}),
+        # other lines that begin with a letter
+        ("Q: What stops?\nA) red\nB) green\nC) blue", {"A": "red", "B": "green", "C": "blue"}),
+        ("I. red\nII. blue\nA. I only\nB. II only", {"A": "I only", "B": "II only"}),
+        ("E. coli is\n(A) red\n(B) green", {"A": "red", "B": "green"}),
+        ("P: it is wet\nH: it rains\nA) yes\nB) no", {"A": "yes", "B": "no"}),
+        ("f: R to R\nA. red\nx: one more line\nB. green", {"A": "red", "B": "green"}),
+        ("Q: 1?\nA) red\nB) green\nA: B\nQ: 2?\nA) one\nB) two", {"A": "one", "B": "two"}),
+        ("Is it? (A) yes (B) no\nA: Let us think.", {"A": "yes", "B": "no"}),
+        ("A: Hello!\nQ: Who speaks?\nA) Ann\nB) Ben", {"A": "Ann", "B": "Ben"}),
         ("\u54ea\u4e2a\uff1f\nA\u3001red\nB\uff09green", {"A": "red", "B": "green"}),
     ],
 )

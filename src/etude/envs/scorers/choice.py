@@ -21,7 +21,7 @@ _OPTION_LINE = re.compile(
     r"^[ \t]*(?:[-*+\u2022][ \t]+)?\**(?:Option )?[(\[]?([A-Za-z])\**[)\].:\u3001\uff09\uff0e\uff1a]\**[ \t]*(\S.*)$",
     re.MULTILINE,
 )
-_OPTION_INLINE = re.compile(r"\(([A-Z])\)([^()]+)")
+_OPTION_INLINE = re.compile(r"\(([A-Z])\)((?:(?!\n\s{0,9}[A-Za-z][).:])[^()])+)")
 
 _MARKUP = re.compile(
     r"\\?\b(?:boxed|fbox|text|math|mbox)[a-z]*\s?\{|\*(?!\s?\d)|(?<![\d\s])\*|[{}$`_\\\"\u201c\u201d]"
@@ -76,12 +76,19 @@ class Choice(AnswerScorer[ChoiceOptions]):
 
 
 def read_options(text: str) -> dict[str, str]:
-    """Label to text of the options a task lists, one to a line or in a row; empty unless they begin with A, B."""
+    """Label to text of the options a task lists, one to a line or in a row: the last ones that begin with A, B. Other
+    lines may begin with a letter, too, as `Q:`, `I.` and `E. coli` do."""
     for pattern in (_OPTION_LINE, _OPTION_INLINE):
-        found = [(match[1].upper(), match[2].strip()) for match in pattern.finditer(text)]
-        labels = "".join(label for label, _ in found)
-        if len(labels) > 1 and _ALPHABET.startswith(labels):
-            return dict(found)
+        lists = [dict[str, str]()]
+        for match in pattern.finditer(text):
+            label = match[1].upper()
+            if label == "A":
+                lists.append({})
+            if label == _ALPHABET[len(lists[-1]) :][:1]:
+                lists[-1][label] = match[2].strip()
+        found = [each for each in lists if len(each) > 1]
+        if found:
+            return found[-1]
     return {}
 
 
@@ -135,6 +142,10 @@ class _Reading:
     def _stated(self) -> set[str | None]:
         """The last sentence that says which label is right."""
         said = self._said(*words.STATED)
+        said = [match for match in said if not words.FOR_ANOTHER.match(self.text, match.start("label"))] or said
+        true = [match for match in said if match.groupdict().get("true")]
+        if len({match["label"].upper() for match in true}) > 1 or any(map(self._joined, true)):
+            said = [match for match in said if match not in true] or said  # what is not true may be asked for
         last = said[-1:]
         joined = any(
             match["label"].upper() != last[0]["label"].upper()
@@ -220,9 +231,15 @@ class _Reading:
 
     def _is_label(self, found: re.Match[str]) -> bool:
         letter, end = found["label"], found.end("label")
-        if letter.upper() not in self.labels:
+        if letter.upper() not in self.labels or self._begins_option(found):
             return False
         return not (found.end() == end and letter in "AaIi" and words.WORD.match(found.string, end))
+
+    def _begins_option(self, found: re.Match[str]) -> bool:
+        """Whether a letter is the first one of the text of an option, as in `C++`."""
+        start = found.start("label")
+        texts = [option for option in self.listed.values() if len(option) > 1 and not option[1].isspace()]
+        return any(found.string[start : start + len(option)].casefold() == option for option in texts)
 
     def _before(self, found: re.Match[str]) -> str:
         return self.text[max(0, found.start() - 60) : found.start()]
@@ -241,9 +258,10 @@ class _Reading:
         return bool(words.SUPPOSED_BEFORE.search(before) or words.SUPPOSED_BEHIND.match(self.text, found.start()))
 
     def _denied(self, found: re.Match[str]) -> bool:
-        end = self._end(found)
+        end, before = self._end(found), words.SURELY.sub("", self._before(found))
         behind = words.DENIED_BEHIND if end == found.end() else words.OPTION_DENIED_BEHIND
-        return bool(words.DENIED_BEFORE.search(self._before(found)) or behind.match(self.text, end))
+        denies = words.SENTENCE_DENIED if found.groupdict().get("answer") else words.DENIED_BEFORE
+        return bool(denies.search(before) or behind.match(self.text, end))
 
     def _option_of(self, said: str) -> str | None:
         """The label of the option that a text is."""

@@ -26,10 +26,10 @@ _ASIDE = rf"\b(?:not|instead of|rather than) {_NOUN}{_LETTER}"
 
 # What says which label is right.
 _ANSWER_IS = (
-    rf"(?:{ANSWER}|(?<!\beach ){_OPTION}|{RIGHT})"
+    rf"(?P<answer>{ANSWER}|(?<!\beach ){_OPTION}|{RIGHT})"
     rf"(?: (?:to|for|of|here)\b[^.\n:]{{0,40}}?|(?: (?!{NOT}|{IS})[^\W\d_]{{2,12}}\b){{1,2}}?)?"
     rf"(?:[^\S\n]{{0,3}}(?:{_IS}|['’]s\b|:(?! is\b)|=>?|->|(?<=\bans)[.)]|[】→⇒–—-])){{1,3}} {{0,3}}"
-    rf"(?:{any_of('clearly indeed therefore thus definitely most_likely probably then also')} )?"
+    rf"(?:{any_of('clearly indeed therefore thus definitely most_likely probably then also none_other_than')} )?"
     rf"(?:not {_LETTER},? (?:but|rather) )?{_NOUN}{_LABEL}"
 )
 _THE_ONLY = any_of("indeed clearly also the a final only la il o die der het de bonne richtige goede juiste")
@@ -37,7 +37,8 @@ _IS_RIGHT = (
     rf"(?<!\bangle ){_LABEL}(?: ?\((?!{OR}|{AND})[^()\n]{{1,80}}\)| ?[选選]?[项項])?"
     rf" {{0,3}}(?:{_IS}|{any_of('seems seems_to_be looks was were')}|(?=正)|[が가이])"
     rf" {{0,3}}(?:(?:(?<!was )my|{_THE_ONLY}) ){{0,3}}"
-    rf"(?:{RIGHT}|{ANSWER}|{any_of('best proper')}|\bmost {any_of('likely accurate appropriate suitable plausible')})"
+    rf"(?:(?P<true>{RIGHT})(?![^\S\n]?(?:{ANSWER}|{_OPTION}))|{RIGHT}|{ANSWER}|{any_of('best proper')}"
+    rf"|\bmost {any_of('likely accurate appropriate suitable plausible')})"
     r"(?!-| (?:of|angle|triangle|next|above|below|before|after)\b| ?[?吗嗎与性率])"
 )
 _CHOOSE = any_of(
@@ -65,6 +66,7 @@ STATED = [
         _ANSWER_IS,
         _IS_RIGHT,
         rf"{_CHOOSE}(?::|(?<!say),)? {{1,3}}{_NOUN}{_LABEL}",
+        rf"\bfinal (?:answer|choice) {{0,2}}{_LABEL}(?=\W*$)",
         rf"\bi went with {_NOUN}{_LABEL}(?![^.;!?\n]{{0,60}}\bbut\b)",
         rf"(?<![不别])(?<!不[应要该])[选選]择? ?:? ?{_LABEL}",
         rf"{_SO}[,:]? {_NOUN}{_LABEL}(?=\W{{0,5}}$|,? (?:because|since)\b)",
@@ -77,11 +79,15 @@ STATED = [
 NAMED = _compiled(rf"(?:{ANSWER}|{_OPTION}) {{0,2}}{_LABEL}")
 IN_BRACKETS = re.compile(r"\((?P<label>[A-Z])\)")
 LETTER = re.compile(r"(?<![\w'’])(?P<label>[A-Z])(?![\w'’])")
-DESCRIBED = _compiled(r" (?:is|was|are|were|has|have|would|can)\b(?![^.;!?\n]{0,40}\b(?:better|best|right|more)\b)")
+_SUITS = any_of("fits suits matches works wins applies makes satisfies remains seems looks")
+DESCRIBED = _compiled(
+    rf"[)\]]? (?!{_SUITS})"
+    r"(?:is|was|are|were|has|have|would|can|[a-z]{2,12}s)\b(?![^.;!?\n]{0,40}\b(?:better|best|right|more)\b)"
+)
 """Behind a label: what is said of it does not speak for it."""
 FIRST_LINE = re.compile(r"\A\W{0,4}(?P<label>(?![AaIi]\s*\n[a-z])[A-Za-z])[^\S\n]*\n")
 AT_START = _compiled(
-    r"^\W{0,4}?[(\[]?(?P<label>[A-Z])(?:(?<=[(\[].)[)\]]|(?P<mark>[).:])|,(?= (?:because|since)\b))(?= |$)"
+    r"^\W{0,4}?[(\[]?(?P<label>[A-Z])(?:(?<=[(\[].)[)\]]|(?P<mark>[).:])|,?(?= (?:because|since)\b))(?= |$)"
 )
 WORD = re.compile(
     r"[^\S\n]+(?!(?:is|because|since|as|which|with|but|for|or|and|would|fits|not|rather|instead|it|my|remains)\b)"
@@ -89,7 +95,8 @@ WORD = re.compile(
 )
 """Behind `A` and `I`: they are words."""
 
-_TO_THE_LABEL = r"(?:(?!\b(?:but|so|and)\b)[^.,;:!?\n]){0,40}(?:[(\[]?(?-i:[A-Z])[)\]]? and )?\Z"
+_NEW_CLAUSE = r"\b(?:but|so|and|as|since|because|while|whereas)\b"
+_TO_THE_LABEL = rf"(?:(?!{_NEW_CLAUSE})[^.,;:!?\n]){{0,40}}(?:[(\[]?(?-i:[A-Z])[)\]]? and )?\Z"
 SUPPOSED_BEFORE = _compiled(
     rf"(?:{any_of('if unless whether in_case provided_that given_that imagine supposing assuming')}"
     rf"|(?<!\bi )\b(?:suppose|assume)\b|\blet['’]?s (?:just )?say\b){_TO_THE_LABEL}"
@@ -97,6 +104,10 @@ SUPPOSED_BEFORE = _compiled(
     r"|\bif (?!i had to\b)[^.;!?\n]{1,60} (?:had|were) (?:(?!\b(?:but|so|hence|thus|therefore)\b)[^.;!?\n]){1,80}\Z"
 )
 SUPPOSED_BEHIND = _compiled(r"[^.;!?\n]{0,80}?\bwould\b[^.;!?\n]{0,60}?\b(?:if|unless)\b(?! i\b)")
+FOR_ANOTHER = _compiled(
+    r"\w[)\]]? would be\b[^.;!?\n]{0,40}? (?:for|in|with|under|of) (?!(?:the|this|that|these|our|it|all)\b)"
+)
+"""`C would be correct for Italy`: another question has this answer."""
 SUPPOSED_TO = _compiled(r"[.;!?\n](?!\s*then\b)")
 """Where a supposition ends, with what would follow from it."""
 OTHERS = _compiled(
@@ -107,17 +118,34 @@ OTHERS = _compiled(
 """In front of `choose B`: it is the choice of others."""
 TAKEN_BACK = _compiled(
     r"\bwait\b(?=\s*(?:[,.!:…—-]|no\b|\Z))|\bcorrection ?[:,]|\b(?:no,? wait|(?:scratch|strike) that)\b"
-    r"|\b(?:on second thought|take (?:that|it) back|i mean)\b|\b(?:oops|sorry), "
+    r"|\b(?:on second thought|take (?:that|it) back|i meant?)\b|\b(?:oops|sorry), "
     r"|\b(?:no,|(?:actually|rather|make that),?) (?:it(?: is|['’]s) )?[(\[]?(?-i:[A-HJ-Z])(?!\w)"
 )
 """What is said behind an answer that is no longer meant."""
 
-DENIED_BEFORE = _compiled(
+_DENIAL = (
     rf"(?:{NOT}|{_WRONG}|{any_of('never neither nor no cannot doubt except almost nearly unlike unlikely')}"
     rf"|\b(?:eliminat|exclud|tempt|reject|discard|dismiss)\w*|{any_of('ruling_out rule_out rather_than instead_of')}"
-    rf"|n['’]t\b|(?:^|(?<=[.:!?] ))\W*(?:is|are|could|can|what)\b){_TO_THE_LABEL}"
-    rf"|{_WRONG}[^.,;:!?\n]{{0,20}}:\W{{0,3}}\Z"
+    r"|n['’]t\b|(?:^|(?<=[.:!?] ))\W*(?:is|are|could|can|what)\b)"
 )
+_WRONG_COLON = rf"{_WRONG}[^.,;:!?\n]{{0,20}}:\W{{0,3}}\Z"
+DENIED_BEFORE = _compiled(rf"{_DENIAL}{_TO_THE_LABEL}|{_WRONG_COLON}")
+_GOVERNS = any_of(
+    "the my your our that if whether how why to be it is true right correct best the_case sure certain clear likely"
+    " only really think believe say saying said claim see mean assume conclude accept agree"
+)
+_CONCLUDED = r"\b(?:we|i|you) (?:can )?(?:conclude|know|see|infer|deduce|find|get)\b|\bit follows\b|\bthis means\b"
+SENTENCE_DENIED = _compiled(
+    rf"(?!{_WRONG} (?:the|my) \Z){_DENIAL}(?: {_GOVERNS}){{0,8}} ?\Z|{_WRONG_COLON}"
+    rf"|{_DENIAL}(?:(?!{_NEW_CLAUSE}|{_CONCLUDED})[^.,;:!?\n]){{0,40}}"
+    r"\b(?:that|if|whether) (?:(?:the|my|our|correct|right|best) ){0,2}\Z"
+)
+"""In front of `the answer is B`: what is denied may be something else, as in `As it is not A the answer is B`."""
+SURELY = _compiled(
+    r"\b(?:no|without (?:a|any)|without|beyond) (?:doubt|question|hesitation)\b"
+    r"|\bnot (?:hard|difficult) to see\b|\bno other than\b"
+)
+"""Not denials."""
 _LESS = any_of(
     "never cannot unlikely out too tempting partly partially almost nearly hardly less fails contradicts if unless"
 )
@@ -125,7 +153,8 @@ _NOT = rf"(?:{_WRONG}|{_LESS}|\bnot\b(?! (?:{_OPTION} )?{_LETTER})|\bno\b(?! dou
 _MAYBE = any_of("cannot fails contradicts could might may wrong incorrect excluded eliminated değil नहीं")
 _AT_ONCE = (
     r"(?:\w{2,6}n['’]t\b|(?<![.!?] )(?<![(\n])\b(?:unless|(?:only )?(?:if|when))\b(?! i\b)"
-    rf"|{_MAYBE}|\? no\b|是?[不错吗](?!是? ?{_LETTER})|では ?[なあ]|[가이] ?아[니닙])"
+    rf"|was (?:my|the) (?:first|initial|original)\b|{_MAYBE}|\? no\b"
+    rf"|是?[不错吗](?!是? ?{_LETTER})|では ?[なあ]|[가이] ?아[니닙])"
 )
 _LIST = rf"(?:(?:, ?{_LETTER}){{1,5}},?)?(?: (?:and|or) {_LETTER})"
 _VERB = any_of("is was are were seems looks appears would should must can has had does did")
@@ -150,8 +179,8 @@ _MARKS = r"[ .,;:!?()\[\]…–—-]{0,5}"
 _ENDS = r" *(?:\Z|[(,;.|/&!?。]|[\u0900-\u1dff\u2e80-\uffff])"
 _VERSUS = any_of("nor alternatively otherwise as_well_as vs versus")
 _NO_JOIN = any_of(
-    "as so but if because since with than to unlike despite except beats over before after statt anstatt zamiast"
-    " místo вместо"
+    "leaves as so but if because since with than to unlike despite except beats over before after statt anstatt"
+    " zamiast místo вместо"
 )
 BESIDE = _compiled(
     "(?:"
