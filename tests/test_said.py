@@ -92,6 +92,16 @@ CUT = "the reply was cut off at the token limit (target.max_output_tokens = 512)
         "<ctrl94>thought\nIt rains.<ctrl95>",
         '<details type="reasoning" done="true">\n<summary>Thought for 3 seconds</summary>\n> Rain?\n</details>\n',
         "<|start_header_id|>assistant<|end_header_id|>\n\n",
+        "<|think|>It rains.<|end|><|begin|>assistant<|content|>",
+        "<|begin|>assistant<|think|>It rains.<|end|>\n<|begin|>assistant\n<|content|>",
+        "<|think|>The mark <|think|> begins it.<|end|><|content|>",
+        "It rains.<|end|><|begin|>assistant<|content|>",
+        "<|begin|>assistant<|content|>",
+        "/think\nIt rains.<|im_end|>\n<|im_start|>assistant\n",
+        "<|im_start|>assistant/think\nIt rains.<|im_end|>\n<|im_start|>assistant\n",
+        "/think\nIt rains.\nassistant\n",
+        "<|inner_prefix|>It rains.<|inner_suffix|>",
+        "<|assistant_start|><|inner_prefix|>It rains.<|inner_suffix|>",
     ],
 )
 @rows("answer", ["Rain", '{"a": "b"}', "```json\n{}\n```", '"rain"', "Use <b>rain</b>."])
@@ -103,7 +113,7 @@ def test_a_thought_in_any_spelling_is_taken_off(thought: str, answer: str):
     "tail",
     [
         *("<|end_of_solution|>", "<|END_RESPONSE|>", "<|return|>", "[END FINAL RESPONSE]", "<|im_end|>", "</s>"),
-        *("<eos>", "<|user|>", "[e~[", "<turn|>", "<seed:eos>", "<|END_TEXT|>", "<｜end▁of▁sentence｜>\n"),
+        *("<eos>", "<|user|>", "[e~[", "<turn|>", "<seed:eos>", "<|END_TEXT|>", "<|flush|>", "<｜end▁of▁sentence｜>\n"),
     ],
 )
 def test_marks_around_what_is_said_are_taken_off_too(tail: str):
@@ -156,6 +166,9 @@ def test_a_wrapper_counts_as_one_behind_thoughts_only(wrap: str):
         "A turn ends with <|im_end|> and the next begins with <|im_start|>.",
         "Read <details>more</details> here.",
         "think\ntwice",
+        "/think\nswitches it on.",
+        "A turn of Solar has `<|end|><|begin|>assistant<|content|>` in it.",
+        "It ends with <|end|>, and <|content|> begins another.",
         "<p>I think</p>",
         "Analysis: it rains.",
         "Thinking... it rains.",
@@ -181,6 +194,9 @@ def test_a_mark_within_an_answer_is_text(text: str):
         "◁think▷It rains",
         "<|channel|>analysis<|message|>It rains",
         "<|channel|>analysis<|message|>It rains<|end|>",
+        "<|think|>It rains<|end|>",
+        "<|think|>It rains<|end|><|begin|>assistant<|tool_calls|>",
+        "<|inner_prefix|>It rains",
     ],
 )
 def test_a_thought_that_never_ends_is_no_answer(text: str):

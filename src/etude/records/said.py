@@ -14,8 +14,9 @@ _NAME = (
 )
 _MARK = re.compile(
     r"(?=[<\[◁][/\\|｜\w])(?:"  # most of a text is passed over by its first letters
-    r"(?P<begin>\[THINK\]|◁think▷|<(?:unused|ctrl)94>|<\|channel>thought)"
-    r"|(?P<end>\[/THINK\]|◁/think▷|<(?:unused|ctrl)95>|<channel\|>)"
+    r"(?P<begin>\[THINK\]|◁think▷|<(?:unused|ctrl)94>|<\|channel>thought|<\|inner_prefix\|>)"
+    r"|(?P<end>\[/THINK\]|◁/think▷|<(?:unused|ctrl)95>|<channel\|>|<\|inner_suffix\|>"
+    r"|<\|end\|>\s{0,9}(?:<\|begin\|>assistant\s{0,9})?<\|content\|>)"
     r"|<[|｜]?(?:(?P<slash>[/\\]\s?|end[_▁](?:of[_▁])?)|(?:begin|start)[_▁](?:of[_▁])?)?"
     rf"[|｜]?{_NAME}(?:[_▁](?:(?P<last>end)|begin|start))?(?:\s[^<>]{{0,200}}?)?[|｜]?(?P<open>(?P<empty>/)?>)"
     r"|<\|?(?P<answered>[/\\]{1,2}\s?)?(?P<answer>(?:final[_-])?answers?(?:\s[^<>]{0,200}?)?\|?(?:(?P<void>/)?>|(?(answered)\Z|(?!))))"
@@ -26,8 +27,8 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 """Where thoughts begin and end: tags with their many names, as `<think>`, `<|begin_of_thought|>` and `<think_start>`;
-the marks of Magistral, Kimi, MedGemma, Gemma, the channels of gpt-oss, Apriel; and answers, also in GLM's box. Every
-part is bounded, so that a search takes time in proportion to the text."""
+the marks of Magistral, Kimi, MedGemma, Gemma, Apertus, Solar, the channels of gpt-oss, Apriel; and answers, also in
+GLM's box. Every part is bounded, so that a search takes time in proportion to the text."""
 _IN_WORDS = (
     ("analysis", "assistantfinal"),  # gpt-oss behind a server that drops special tokens
     ("thinking...", "...done thinking."),  # the command `ollama run`
@@ -35,6 +36,8 @@ _IN_WORDS = (
     ("here's my thought process:", "here's my response:"),
     ('<details type="reasoning"', "</details>"),  # Open WebUI
     ("think\n", "<|im_start|>answer"),  # s1
+    ("/think\n", "<|im_start|>assistant"),  # HyperCLOVA X
+    ("/think\n", "\nassistant\n"),  # the same behind a server that drops special tokens
 )
 """How a reply begins that has its thoughts in plain words, and how they end. Without the end it is an answer."""
 _TAIL = re.compile(
