@@ -272,6 +272,17 @@ def test_a_reply_that_says_nothing_has_its_reason(reply: Reply, problem: str):
         ("<answer>\n<think>6?</think>\n7</answer>", "7"),
         ("<answer><think></answer>", "<think>"),
         ("<answer>7</answer>. What <answer> holds counts.", "7"),
+        ("<answer>7</answer> It is in <answer>-tags now.", "7"),
+        ("<answer>7</answer> There are two <answer>s here.", "7"),
+        ("<answer>7</answer> It stands (in <answer>).", "7"),
+        ("<answer>7</answer> I used _<answer>_ and nothing else.", "7"),
+        ("<answer>7</answer> <b>I used <answer></b> as well", "7"),
+        ("<answer>7</answer> One of <answer>/<result> was due", "7"),
+        ("<answer>7</answer> It is read by print('<answer>' + x + '<answer>y", "7"),
+        ("<answer>7</answer> The pattern is r/<answer>([A-Z]+", "7"),
+        ("<answer>7</answer> 我使用了<answer>标签", "7"),
+        ("<answer>7</answer> 정답은 <answer>에 있다", "7"),
+        ("<answer>5</answer> I mean <answer>7</answer", "7"),
     ],
 )
 def test_the_last_pair_of_tags_has_the_answer(text: str, answer: str):
@@ -287,11 +298,22 @@ def test_the_last_pair_of_tags_has_the_answer(text: str, answer: str):
         "<answer>7",
         "The form is <answer>...</answer>.\n<answer>7",
         "<answer>6</answer> No, wait. <answer>7",
+        "<answer>6</answer> That is wrong, so <answer>7",
+        "<answer>6</answer>, rather <answer>7",
+        "<answer>6</answer>\n\nNo, the answer is **<answer>7",
+        "<answer>6</answer> (wrong) <answer>7",
+        "<answer>6</answer> 不对，应该是<answer>7",
+        "I put <answer>6</answer> in the <answer> tag, and yet it is <answer>7",
     ],
 )
 def test_an_answer_without_an_end_is_read_to_the_end_of_the_reply_unless_that_was_cut_off(text: str):
     assert last_answer(text, cut=False) == "7"
     assert last_answer(text, cut=True) is None
+
+
+@rows("answer", ["-7", "$7.50", ".5", "~7", "**7**", '"Rain"', "Ödön", "\\frac{1}{2}", "(1, 2)", '{"a": 1}', "$-7$"])
+def test_what_is_bound_to_the_last_tag_is_its_answer(answer: str):
+    assert last_answer(f"<answer>6</answer> or rather <answer>{answer}", cut=False) == answer
 
 
 @rows(

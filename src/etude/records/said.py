@@ -62,7 +62,14 @@ _NEXT_TURN = re.compile(
 """Where a model goes on with a turn that is not its own, at a server that does not know its mark for the end."""
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[ \t]*(.*)$", re.MULTILINE)
 _QUOTES = frozenset("\"'`“”‘’«»„")
+_IN_CODE = _QUOTES | frozenset("([{=/+|\\")
+"""What stands right before a tag in code, as in a pattern."""
 _NAMING = re.compile(r"[ \t]+(?:tags?|and|or|elements?|markers?|blocks?)\b", re.IGNORECASE)
+_HOLDING = re.compile(
+    r"(?!s\b|-[^\W\d])[-+−~≈.$€£¥*\"“„«(\[{\\]{0,3}[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
+)
+"""What stands right behind a tag that opens an answer: a named one has a blank or the rest of a word behind it, as in
+`<answer>-tag`, in Chinese, Japanese and Korean also the next word."""
 _NOTHING = frozenset(("", "...", "…", "and", "or", "&", ","))
 """What stands between tags that are only named, as in `<answer> and </answer>`."""
 SERVER = (
@@ -188,9 +195,11 @@ def _is_alone(text: str, mark: _Mark) -> bool:
 
 
 def _is_within(text: str, mark: _Mark) -> bool:
-    """In the midst of a sentence, or with nothing behind it."""
+    """Named in the midst of a sentence or in code, or with nothing behind it."""
     before = text[: mark.start].rstrip(" \t*")
-    return not text[mark.end :].strip() or (bool(before) and before[-1] not in "\n.:!?>")
+    if text[mark.end :].strip() and (not before or before[-1] in "\n.:!?>"):
+        return False
+    return text[mark.start - 1] in _IN_CODE or _HOLDING.match(text, mark.end) is None
 
 
 def _marks(text: str) -> Iterator[_Mark]:
