@@ -113,7 +113,16 @@ def test_a_thought_in_any_spelling_is_taken_off(thought: str, answer: str):
     "tail",
     [
         *("<|end_of_solution|>", "<|END_RESPONSE|>", "<|return|>", "[END FINAL RESPONSE]", "<|im_end|>", "</s>"),
-        *("<eos>", "<|user|>", "[e~[", "<turn|>", "<seed:eos>", "<|END_TEXT|>", "<|flush|>", "<｜end▁of▁sentence｜>\n"),
+        *(
+            "<eos>",
+            "<|user|>",
+            "[e~[",
+            "<turn|>",
+            "<seed:eos>",
+            "<|END_TEXT|>",
+            "<|flush|>",
+            "<｜end▁of▁sentence｜>\n",
+        ),
     ],
 )
 def test_marks_around_what_is_said_are_taken_off_too(tail: str):

@@ -77,3 +77,37 @@ def test_a_comma_behind_a_last_item_is_let_pass(text: str):
 def test_nothing_else_is_guessed_of_commas(text: str):
     with pytest.raises(ValueError):
         find_object(text)
+
+
+TAGS = [
+    "</think>",
+    "<think>",
+    "[/THINK]",
+    "[think]",
+    "◁/think▷",
+    "<|channel|>final<|message|>",
+    "a </think>\nb",
+    "<b>",
+]
+
+
+@rows(
+    "before", ["", "<think>Hm.</think>", "Hm {so: it} goes.\n</think>\n", '<think>{"a": ...} or </think>', "Here: "]
+)
+@rows("tag", TAGS)
+def test_tags_of_thoughts_in_texts_of_an_object_are_its_own(before: str, tag: str):
+    said = {"reasoning": f"the tag {tag} is odd", "edits": [[tag], {"a": tag}]}
+    for text in (json.dumps(said), json.dumps(said, ensure_ascii=False), f"```\n{json.dumps(said, indent=1)}\n```"):
+        assert find_object(f"{before}{text}\nThat is all.") == said
+
+
+@rows("thought", ['{"a": 1}', '{"a": "the </think> tag"}', '{"a": "the </think> tag', '{"a": [1,'])
+def test_an_object_in_a_thought_is_not_what_was_said(thought: str):
+    assert find_object(f'Perhaps {thought}</think>{{"b": "1 < 2"}}') == {"b": "1 < 2"}
+    assert find_object(f'<think>Perhaps {thought} or so.</think>{{"b": 2}}') == {"b": 2}
+
+
+@rows("thought", ['{"a": 1}', '{"a": "the </think> tag"}', "Hm"])
+def test_a_thought_that_never_ends_has_no_object(thought: str):
+    with pytest.raises(ValueError, match="never ends"):
+        find_object(f"<think>Perhaps {thought}")

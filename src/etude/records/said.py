@@ -65,9 +65,7 @@ _QUOTES = frozenset("\"'`“”‘’«»„")
 _IN_CODE = _QUOTES | frozenset("([{=/+|\\")
 """What stands right before a tag in code, as in a pattern."""
 _NAMING = re.compile(r"[ \t]+(?:tags?|and|or|elements?|markers?|blocks?)\b", re.IGNORECASE)
-_HOLDING = re.compile(
-    r"(?!s\b|-[^\W\d])[-+−~≈.$€£¥*\"“„«(\[{\\]{0,3}[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]"
-)
+_HOLDING = re.compile(r"(?!s\b|-[^\W\d])[-+−~≈.$€£¥*\"“„«(\[{\\]{0,3}[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 """What stands right behind a tag that opens an answer: a named one has a blank or the rest of a word behind it, as in
 `<answer>-tag`, in Chinese, Japanese and Korean also the next word."""
 _NOTHING = frozenset(("", "...", "…", "and", "or", "&", ","))

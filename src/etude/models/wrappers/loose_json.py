@@ -14,6 +14,8 @@ _OBJECT_START = re.compile(r'\{\s*["}]')
 _BRACE = re.compile(r"[{}]")
 _LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|(?<=[\w"}\]]),(\s*[}\]])', re.DOTALL)
 """Behind the last item of a list or an object, outside of texts."""
+_MARK_START = re.compile(r"[<◁]|\[(?=/?(?i:think|begin|end))")
+"""How marks of thoughts begin: in JSON only within texts, where an escape stands for the same."""
 
 
 def find_object(text: str) -> dict[str, Any]:
@@ -25,7 +27,7 @@ def find_object(text: str) -> dict[str, Any]:
     whole = _decode(text.strip())
     if whole is not None:
         return whole
-    said = without_thoughts(text)
+    said = without_thoughts(_without_marks(text))
     if said is None:
         raise ValueError(UNENDED)
     text = said
@@ -39,6 +41,25 @@ def find_object(text: str) -> dict[str, Any]:
     if any(other != objects[0] for other in objects[1:]):
         raise ValueError(f"the reply has {len(objects)} JSON objects where one is expected")
     return objects[0]
+
+
+def _without_marks(text: str) -> str:
+    """With marks of thoughts escaped that stand within an object: there they are said, and end no thought."""
+    parts: list[str] = []
+    done = 0
+    for start in _OBJECT_START.finditer(text) if _MARK_START.search(text) else ():
+        at = start.start()
+        if at < done:
+            continue
+        try:
+            _, end = _DECODER.raw_decode(text, at)
+        except ValueError:
+            continue
+        except RecursionError:
+            break
+        parts += text[done:at], _MARK_START.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text[at:end])
+        done = end
+    return "".join((*parts, text[done:]))
 
 
 def _blocks(text: str) -> Iterator[str]:
