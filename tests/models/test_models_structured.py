@@ -237,6 +237,41 @@ async def test_wrapped_answers_are_understood(reply: Reply):
     assert await Structured(ScriptedModel([reply])).ask(ASKED, Patch) == PATCH
 
 
+class Twice(BaseModel):
+    added: tuple[Change, ...] = ()
+    dropped: tuple[Change, ...] = ()
+
+
+ROWS = '[{"op": "append", "content": "c"}, {"Op": "delete", "content": "d"}]'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [ROWS, f"<think>Hm.</think>\n{ROWS}\n", f"```json\n{ROWS}\n```", f"These:\n```\n{ROWS}\n```\nThat is all."],
+)
+async def test_a_list_of_rows_is_the_one_list_of_the_form(text: str):
+    found = await Structured(ScriptedModel([text])).ask(ASKED, Patch)
+    assert found == Patch(edits=(Change(op="append", content="c"), Change(op="delete", content="d")))
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        (Twice, ROWS),
+        (Even, '[{"count": 4}, {"count": 6}]'),
+        (Patch, f'[{GOOD}, {{"reasoning": "s", "edits": []}}]'),
+        (Patch, ROWS.replace("}, {", "} or {")),
+        (Patch, ROWS.replace("}, {", "}] or [{")),
+        (Patch, ROWS.strip("[]")),
+        (Patch, '[{"op": "append"}, {"op": "delete"}]'),
+        (Patch, '[{"op": "append", "content": "c"}, {"reasoning": "r", "op": "delete", "content": "d"}]'),
+    ],
+)
+async def test_two_objects_are_no_list_of_the_form_where_there_are_other_readings(form: type[BaseModel], text: str):
+    with pytest.raises(UnusableReply, match="the reply has 2 JSON objects where one is expected"):
+        await Structured(ScriptedModel([text]), attempts=1).ask(ASKED, form)
+
+
 @pytest.mark.parametrize("error", [TransientError("HTTP 500"), OutageStop("dead")])
 async def test_other_failures_pass_through(error: Exception):
     model = ScriptedModel([error])

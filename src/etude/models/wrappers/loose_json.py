@@ -18,8 +18,9 @@ _MARK_START = re.compile(r"[<◁]|\[(?=/?(?i:think|begin|end))")
 """How marks of thoughts begin: in JSON only within texts, where an escape stands for the same."""
 
 
-def find_object(text: str) -> dict[str, Any]:
-    """The JSON object in `text`: the whole of it, the only fenced block, or the only one in surrounding prose.
+def find_object(text: str, schema: Schema | None = None) -> dict[str, Any]:
+    """The JSON object in `text`: the whole of it, the only fenced block, or the only one in surrounding prose. A list
+    of rows is one where `schema` has one list of such rows, and they have none of the other keys.
 
     Line breaks inside strings and a comma behind a last item are let pass, and what the model thought is left out.
     Nothing is guessed: two objects, or one that is broken, are errors. Raises ValueError: says what is wrong, in
@@ -39,6 +40,9 @@ def find_object(text: str) -> dict[str, Any]:
     if not objects:
         raise ValueError("the reply has no JSON object")
     if any(other != objects[0] for other in objects[1:]):
+        alone = any(_is_list(part, objects) for part in blocks or [text])
+        if schema and alone and (made := _listed(objects, schema)):
+            return made
         raise ValueError(f"the reply has {len(objects)} JSON objects where one is expected")
     return objects[0]
 
@@ -82,6 +86,14 @@ def _decode(text: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return _without_lone_surrogates(cast(dict[str, Any], found)) if isinstance(found, dict) else None
+
+
+def _is_list(text: str, objects: list[dict[str, Any]]) -> bool:
+    """Whether the text as a whole is the list of these objects."""
+    try:
+        return json.loads(text, strict=False) == objects
+    except (ValueError, RecursionError):
+        return False
 
 
 def _top_level_objects(text: str) -> list[dict[str, Any]]:
@@ -138,7 +150,7 @@ def fitted(found: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
         if inner is None:
             break
         made = _fit(inner, schema)
-    return made if _known(made, schema) else _row_of(made, schema)
+    return _listed([made], schema) or made
 
 
 def _known(found: Mapping[str, Any], schema: Any) -> int:
@@ -170,14 +182,17 @@ def _decoded(value: Any) -> Any:
     return cast(Any, found) if isinstance(found, dict | list) else value
 
 
-def _row_of(found: dict[str, Any], schema: Any) -> dict[str, Any]:
-    """A row that came without its list, where the form has one list of such rows."""
+def _listed(rows: list[dict[str, Any]], schema: Any) -> dict[str, Any] | None:
+    """Rows that came without their list, where the form has one list of such rows."""
+    if any(_known(row, schema) for row in rows):
+        return None
     lists = {
-        name: node["items"]
+        name: made
         for name, node in schema["properties"].items()
-        if node.get("type") == "array" and _known(_fit(found, node["items"]), node["items"]) > 1
+        if node.get("type") == "array" and (made := [_fit(row, node["items"]) for row in rows])
+        if all(_known(row, node["items"]) > 1 for row in made)
     }
-    return {name: [_fit(found, items)] for name, items in lists.items()} if len(lists) == 1 else found
+    return lists if len(lists) == 1 else None
 
 
 def _fit(value: Any, node: Any) -> Any:

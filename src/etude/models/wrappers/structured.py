@@ -197,7 +197,7 @@ def _read(reply: Reply, reply_type: type[T], form: ReplyShape) -> T:
     written = _written(reply, form)
     if reply.text_in and not written.strip():
         raise ValueError(f"the reply has no `content`, its text stood in `{reply.text_in}`")
-    found = fitted(find_object(written), form.schema)
+    found = fitted(find_object(written, form.schema), form.schema)
     keys = cast(dict[str, JsonValue], form.schema["properties"]).keys()
     if not keys & found.keys():
         # Where every field has a default this would pass as an empty reply.
