@@ -42,8 +42,12 @@ _VALUE = re.compile(
     re.IGNORECASE,
 )
 """What is said of a value that is out of range, or not on a list: another one would be taken."""
+_LEVEL = r"\b(?:none|minimal|low|medium|x?high|max)\b"
 _OTHER_VALUES = re.compile(
-    r"(?:supported|allowed|valid|possible|available) (?:values|options|levels)|(?:be|are) one of"
+    r"unknown variant|unrecogni[sz]ed value"
+    r"|\b(?:expected|one of|be|are|only|use|takes?|accepts?|support(?:s|ed)?|allowed|permitted|valid|enum\w*)\W{0,8}"
+    rf"{_LEVEL}\W{{1,8}}(?:(?:or|and|to|through)\W{{1,4}})?{_LEVEL}"
+    r"|(?:supported|allowed|valid|possible|available) (?:values|options|levels)|(?:be|are) one of"
     r"|\b(?:use|choose|pick|try) (?:one of|an?(?:other)? (?:\w+ )?(?:value|level)"
     r"|(?:an? )?(?:lower|higher|smaller|larger)|\W?(?:none|minimal|low|medium|high)\b|\d)",
     re.IGNORECASE,
