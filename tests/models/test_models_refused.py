@@ -106,6 +106,9 @@ REFUSED: dict[str, list[Any]] = {
         error("reasoning_effort is only available for reasoning models"),
         {"error": 'think value "high" is not supported for this model'},
         error("reasoning_effort (low, medium, high) is not supported by this model"),
+        error("output_config: Extra inputs are not permitted"),
+        error("output_config.effort: Extra inputs are not permitted"),
+        error("Unknown field output_config."),
         error("unknown field `reasoning_effort`, expected one of `model`, `temperature`"),
     ],
     "thinking": [
@@ -219,6 +222,13 @@ COMPLAINTS: list[tuple[Any, str]] = [
     (error("Unrecognized value 'minimal' for reasoning_effort"), "reasoning_effort"),
     (error("reasoning_effort max is not available. Supported: low, high"), "reasoning_effort"),
     (error("effort 'max' is unavailable: it takes low to high"), "reasoning_effort"),
+    (
+        {"error": 'invalid reasoning value: \'xhigh\' (must be "high", "medium", "low", true, or false)'},
+        "reasoning_effort",
+    ),
+    ({"error": 'invalid think value: \'xhigh\' (must be "high", "low", true, or false)'}, "reasoning_effort"),
+    (error("output_config.format: Extra inputs are not permitted"), ""),
+    (error("The reasoning values of this model are unsupported here"), ""),
     (error("Invalid system message: content is empty"), "system"),
     (error("Invalid system message: null"), "system"),
     (error("Invalid system prompt"), "system"),

@@ -159,9 +159,9 @@ PARAMETERS: Mapping[str, Parameter] = {
     ),
     "reasoning_effort": _unset(
         "reasoning_effort",
-        r"reasoning[_. -]?effort|output_config\.effort|effort|(?<=['\"`])reasoning(?=['\"`])|body\.reasoning"
-        r"|reasoning(?= is)|(?<=support )reasoning(?! model)"
-        r"|think value|(?<=support )thinking",
+        r"reasoning[_. -]?effort|output_config(?:\.effort|(?!\.\w))|effort|(?<=['\"`])reasoning(?=['\"`])"
+        r"|body\.reasoning|reasoning(?= is)|(?<=support )reasoning(?! model)"
+        r"|(?:think|reasoning) value|(?<=support )thinking",
         *("reasoning", "output_config"),
         then="requests are sent without one, so the model thinks as much as it does by itself",
         setting="leave .reasoning_effort unset",
