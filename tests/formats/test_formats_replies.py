@@ -52,6 +52,21 @@ READ: list[tuple[Format, Any, dict[str, Any]]] = [
     (CHAT, streamed(chunk(content="I am"), chunk(content=" 7"), chunk("stop", content="I am 7")), {"text": "I am 7"}),
     (CHAT, streamed(chunk(content="\n"), chunk(content="\n"), chunk("stop", content="\n7")), {"text": "\n7"}),
     (CHAT, streamed(*[chunk(content="ha")] * 3, chunk("stop")), {"text": "hahaha"}),
+    *(
+        (CHAT, streamed(*(chunk(content=piece) for piece in pieces.split("|")), chunk("stop")), {"text": text})
+        for pieces, text in {
+            "ha|ha|haha": "hahahaha",
+            "ha|ha|ha|hahaha": "hahahahahaha",
+            "7|7|77|77": "777777",
+            "haha|haha|hahaha": "hahahahahahaha",
+            "--|--|----|--": "----------",
+            " | |  ": "    ",
+            "ha|haha|hahaha": "hahaha",
+            "a|ab|aba|abab": "abab",
+            "So|So|So it|So it": "So it",
+            "ab|cd|abcd": "abcd",
+        }.items()
+    ),
     (CHAT, streamed(chunk(content="1"), chunk(content="10"), chunk("stop", content="7")), {"text": "1107"}),
     (CHAT, streamed(chunk("length", content="cut")), {"text": "cut", "finish": "length"}),
     (CHAT, streamed(chunk(refusal="I "), chunk("stop", refusal="won't")), {"text": "I won't", "finish": "refusal"}),

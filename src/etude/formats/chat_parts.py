@@ -132,8 +132,12 @@ def gathered(events: Sequence[dict[str, Any]]) -> Completion:
 
 
 def _are_repeated(texts: Sequence[str]) -> bool:
-    """Whether each piece, or the last one, has all of the text before it: some servers stream so."""
+    """Whether each piece, or the last one, has all of the text before it: some servers stream so. One word over and
+    over, as `ha`, `ha`, `haha`, looks so in deltas as well, where not each piece is longer than the one before."""
     if len(texts) < 3 or len(texts[-1]) <= len(texts[0]):
+        return False
+    over_and_over = texts[0] + texts[-1] == texts[-1] + texts[0]  # as only powers of one word commute
+    if over_and_over and not all(len(text) < len(later) for text, later in pairwise(texts)):
         return False
     return all(later.startswith(text) for text, later in pairwise(texts)) or "".join(texts[:-1]) == texts[-1]
 
