@@ -55,6 +55,18 @@ def counted(bill: Any) -> tuple[int, int, int]:
             {"prompt_tokens": 90, "completion_tokens": 9, "prompt_tokens_details": {"cacheReadTokens": 70}},
             (90, 9, 70),
         ),
+        # and what the cache did not have
+        ({"prompt_tokens": 90, "completion_tokens": 9, "uncached_prompt_tokens": 90}, (90, 9, 0)),
+        ({"promptTokens": 90, "completionTokens": 9, "uncachedPromptTokens": 20, "cachedTokens": 70}, (90, 9, 70)),
+        ({"uncached_prompt_tokens": 20, "cached_prompt_tokens": 70, "completion_tokens": 9}, (90, 9, 70)),
+        ({"prompt_tokens": 90, "prompt_tokens_details": {"non_cached_tokens": 90}}, (90, 0, 0)),
+        ({"prompt_tokens": 90, "prompt_tokens_details": {"noncached_tokens": 20, "cached_tokens": 70}}, (90, 0, 70)),
+        ({"prompt_tokens": 90, "not_cached_tokens": 30, "num_cached_tokens": 60}, (90, 0, 60)),
+        ({"prompt_tokens": 90, "no_cache_tokens": 90, "cache_read_tokens": 0}, (90, 0, 0)),
+        (
+            {"prompt_tokens": 90, "prompt_tokens_details": {"cache_miss_tokens": 20, "cache_hit_tokens": 70}},
+            (90, 0, 70),
+        ),
         ({"prompt_tokens": 90, "completion_tokens": 9, "cache_type": "x", "cache_discount": 0.5}, (90, 9, 0)),
         ({"prompt_tokens": 90, "completion_tokens": 9, "reasoning_output_tokens": 40}, (90, 49, 0)),
         # a total that is too small, or all there is

@@ -23,10 +23,11 @@ _SAID = (
 )
 """In the words of OpenAI, Anthropic, Gemini, TGI, Ollama and llama.cpp."""
 _THOUGHT = re.compile(r"(?!prompt|input).*(?:reasoning|thinking|thoughts).*tokens")
-_READ = re.compile(r".*cache(?!.*(?:writ|creat|miss)).*tokens")
+_READ = re.compile(r"(?!.*(?:un|no[nt]?_?)cache).*cache(?!.*(?:writ|creat|miss)).*tokens")
+_MISSED = re.compile(r".*(?:cache.*miss|(?:un|no[nt]?_?)cache).*tokens")
 _WRITTEN = re.compile(r".*cache.*(?:writ|creat).*tokens")
-"""What servers call tokens that they thought, and those that they read from the cache and wrote to it: in the bill,
-or in details of it, as `completion_tokens_details.reasoning_tokens`."""
+"""What servers call tokens that they thought, and those that they read from the cache, did not find there and wrote
+to it: in the bill, or in details of it, as `completion_tokens_details.reasoning_tokens`."""
 
 
 def usage_of_openai(bill: object) -> Usage:
@@ -38,7 +39,7 @@ def usage_of_openai(bill: object) -> Usage:
     asked, said, total = _count(bill, *_PROMPT), _said(bill), _count(bill, "total_tokens")
     if _count(bill, *_SAID):
         asked = asked or max(0, total - said)
-    if missed := _count(bill, "prompt_cache_miss_tokens"):
+    if missed := _most(bill, _MISSED):
         asked = max(asked, read + missed)
     if read + written > asked:
         asked += read + written
