@@ -76,7 +76,7 @@ async def test_retry_after_may_be_a_date(server: Server):
 
 
 @EACH
-@pytest.mark.parametrize("status", few([408, 409, 500, 502, 503, 529], 408, 409, 529))
+@pytest.mark.parametrize("status", few([408, 409, 498, 500, 502, 503, 529], 408, 409, 498, 529))
 async def test_server_errors_are_transient_and_sent_once(interface: str, server: Server, status: int):
     error = await failure(interface, server, http(status, refusal(interface, "upstream is down")))
     assert isinstance(error, TransientError)
@@ -260,6 +260,7 @@ def within(interface: str, error: Any, *, streamed: bool) -> bytes:
         ({"message": "oops", "type": "server_error"}, TransientError, "HTTP 500: oops"),
         ({"message": "oops", "type": "something_new"}, TransientError, "HTTP 500: oops"),
         ({"message": "down", "code": 502}, TransientError, "HTTP 502: down"),
+        ({"message": "full", "code": 498}, TransientError, "HTTP 498: full"),
         ({"message": "long", "type": "invalid_request_error"}, RejectedRequest, "HTTP 400: long"),
         ({"message": "long", "code": "context_length_exceeded"}, RejectedRequest, "HTTP 400: long"),
         ({"message": "who?", "code": 401}, RejectedRole, "HTTP 401: who?"),

@@ -45,9 +45,9 @@ _NO_CREDIT = "credit balance is too low"
 
 _TOO_MANY = frozenset({420, 429})
 """Statuses of a server that is there and asks for fewer requests."""
-_TEMPORARY = _TOO_MANY | {408, 409, 421, 423, 424, 425, 444, 449, 460, 499}
+_TEMPORARY = _TOO_MANY | {408, 409, 421, 423, 424, 425, 444, 449, 460, 498, 499}
 """Statuses below 500 that say nothing about the request: it came too late or too early, something else was locked or
-failed, or the connection ended between a proxy and the model."""
+failed, a tier had no room (Groq's 498), or the connection ended between a proxy and the model."""
 _NOT_THERE = frozenset({404, 405, 410})
 """Statuses of an address or a model that is wrong, or gone."""
 
