@@ -19,9 +19,21 @@ _LONGEST = 2000
 _DEEPEST = 8
 """Lists within lists that are compared item by item."""
 _EMPTY_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{\s*\}|\sI hope (?:it|this) is correct\.?\Z")
+_ROWS = r"\{(?:align(?:ed)?|gather(?:ed)?|equation|split|multline)\*?\}"
+_DISPLAYS = tuple(
+    (re.compile(rf"^[ \t]*{opens}((?:(?!{closes}).)+){closes}[.\s]*\Z", re.MULTILINE | re.DOTALL), rows)
+    for opens, closes, rows in (
+        (r"\\\[", r"\\\]", "(?!)"),
+        (r"\$\$", r"\$\$", "(?!)"),
+        (rf"\\begin{_ROWS}", rf"\\end{_ROWS}", r"\\\\|&"),
+        (r"```\w*\n", "```", "\n"),
+    )
+)
+"""Formulas at the end of a text on lines of their own, and what separates their rows: the last one counts."""
 _EMPHASIS = re.compile(r"\*\*(?!\d)|(?<![\w)])\*\*|`|(?<![\w}])__|__(?!\w)|\A\*(?=[^*]+\*\Z)|\*\Z")
+_THE = r"(?:[^\w\\]|\b(?:and|correct|die|el|la|final|hence|my|our|so|the|thus|therefore)\b|最[终終]|[故则則]){0,9}"
 _SAYS = re.compile(
-    rf"(?i:.*{ANSWER}(?:[^=$\\]{{0,100}}(?<!不){IS})?"
+    rf"(?i:(?:.*{ANSWER}(?:[^=$\\]{{0,100}}(?<!不){IS}|(?=\s*[:：]|(?<=ans)[.)]))|{_THE}{ANSWER})"
     r"|(?:[^=$\\]|\$[^$\n]{1,80}\$){0,300}\b(?:is|are|equals|gives|get|obtain|so|thus|hence|therefore)\b,?)"
     r"(?i:\s(?:then|thus|hence|therefore|simply|about|approximately|roughly|exactly))?"
     r"\s*(?:[:：]|(?i:(?<=ans))[.)])?\s*(.+?)(?: ?(?:です|である|입니다|이다|है))?[.。।]?\s*"
@@ -92,7 +104,7 @@ _BRACED = r"\{((?:[^{}]|\{[^{}]*\}){0,200})\}"
 _FRACTION = re.compile(
     rf"(?P<factor>[^\W\d]|[)}}!/])?(?P<whole>(?<=\d))?\\frac{_BRACED}{_BRACED}(?=(?P<more>[\w({{^!/]|\\(?!\\))?)"
 )
-_ONE_TERM = re.compile(r"\([^()]*\)|-?[^-+;=<>/]+")
+_ONE_TERM = re.compile(r"\([^()]*\)|-?[^-+±∓;=<>≤≥≠≈∪∩∖/]+")
 _ONE_FACTOR = re.compile(rf"\([^()]*\)|\d+|(?:{_LETTER}|\\[a-z]+(?:\{{\w+\}})?)(?:\^\{{\w+\}})?")
 _PART_OF = re.compile(rf"\((\d+)/(\d+)\)(\\sqrt\{{\w+\}}|{_LETTER}(?:\^\{{\w+\}})?)(?![\w^(])")
 _NAMED = re.compile(
@@ -101,6 +113,11 @@ _NAMED = re.compile(
 _WORKED_OUT = re.compile(r"(?:[\d.+*/(){}^!π -]|\\(?:sqrt|binom)(?![A-Za-z]))*[=≈~](?P<value>[^=]+)")
 _FORMULA = re.compile(r"[\\\d=+*/^<>≤≥≠≈∞±∪∩∈∅∖-]|(?<![Ͱ-Ͽ])[Α-Ωα-ω](?![Ͱ-Ͽ])")
 """In a text of which upper and lower case differ; letters of a Greek word are no formula."""
+_TIGHT_LIST = re.compile(
+    r"(?:[(\[]|(?<![\w}^])\{|\\langle ?)(?:[^()\[\]{}; ]|\{[^{};]*\}){3,200}(?:[)\]}]| ?\\rangle)"
+)
+_TIGHT_COMMA = re.compile(r",(?![^{]*\}.)")
+"""12,102 is a number, and (12,102) a pair, as (12, 102) is."""
 _OPENS, _CLOSES = "([{⦃", ")]}⦄"
 
 
@@ -137,10 +154,18 @@ def read_result(text: str) -> str:
     r"""What the last `\boxed{}` holds, else the last line without words before it; empty when there is none."""
     if inside := boxed(text):
         return inside
-    last = _EMPTY_BOX.sub("", text.strip()[-_LONGEST:]).strip().rpartition("\n")[2]
-    last = _EMPHASIS.sub("", last).strip()
+    last = _EMPHASIS.sub("", _last(_EMPTY_BOX.sub("", text.strip()[-_LONGEST:]).strip())).strip()
     said = _IS_THE_ANSWER.fullmatch(last) or _SAYS.fullmatch(last)
     return (said[1] if said else last).strip()
+
+
+def _last(text: str) -> str:
+    """The last line of a text, or of the formula that ends it."""
+    for pattern, row in _DISPLAYS:
+        if found := pattern.search(text):
+            rows = [one for one in re.split(row, found[1]) if one.strip(" \n.")] or [""]
+            return _last(" ".join(rows[-1].split()))
+    return text.rpartition("\n")[2]
 
 
 def same_result(one: str, other: str, rel_tol: float = 0.0) -> bool:
@@ -153,7 +178,8 @@ def same_result(one: str, other: str, rel_tol: float = 0.0) -> bool:
 
 def _measured(result: str) -> tuple[str, frozenset[str]]:
     """A result without what only changes how it looks, and its units: signs, and what stands behind it in words."""
-    text = plain(_DELIMITERS.sub("", result[:_LONGEST]).strip()).lstrip(" =∴\n").rstrip(" =.\n")
+    text = _TIGHT_LIST.sub(lambda found: _TIGHT_COMMA.sub(", ", found[0]), _DELIMITERS.sub("", result[:_LONGEST]))
+    text = plain(text.strip()).lstrip(" =∴\n").rstrip(" =.\n")
     text = words[1] if (words := TEXT_COMMAND.fullmatch(text)) else text
     signs = frozenset(sign for sign, pattern in _SIGNS if pattern.search(text))
     for _, pattern in _SIGNS:

@@ -22,9 +22,9 @@ TEXT_COMMAND = re.compile(r"\\(?:text|math(?!bb)|operatorname|mbox|boldsymbol|bm
 FUNCTION = "(?:sin|cos|tan|ln|log|exp)"
 _SIGNS_AND_COMMANDS = (
     "≤ le leq leqslant, ≥ ge geq geqslant, ≠ ne neq, < lt, > gt, ≈ approx, ± pm, ∞ infty, ∪ cup, ∩ cap, ∈ in, ° circ"
-    ", ° degree degrees, ∅ emptyset varnothing, ∖ setminus smallsetminus backslash, * times cdot, / div, ; lor vee"
-    ", | vert lvert rvert mid, … dots ldots cdots, ∴ therefore, ∼ sim, ∠ angle, ⌊ lfloor, ⌋ rfloor, ⌈ lceil, ⌉ rceil"
-    ", sin sin, cos cos, tan tan, ln ln, log log, exp exp"
+    ", ∓ mp, ° degree degrees, ∅ emptyset varnothing, ∖ setminus smallsetminus backslash, * times cdot, / div"
+    ", ; lor vee, | vert lvert rvert mid, … dots ldots cdots, ∴ therefore, ∼ sim, ∠ angle, ⌊ lfloor, ⌋ rfloor"
+    ", ⌈ lceil, ⌉ rceil, sin sin, cos cos, tan tan, ln ln, log log, exp exp"
 )
 _SIGN_OF_COMMAND = {
     name.title() if letter.isupper() else name.lower(): letter
