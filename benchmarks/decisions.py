@@ -4,7 +4,7 @@
     python benchmarks/decisions.py --policy paper        the published loop
 
 Each row is a condition of `noisy_world.py`. Settings and constants of the policy were chosen on seeds 1 to 16, and
-some on 20001 to 20020; the page shows the seeds of `FIRST`, on which nothing was chosen. Results go to
+some on 20001 to 20020 and 40001 to 40120; the page shows the seeds of `FIRST`, on which nothing was chosen. Results go to
 benchmarks/results/decisions.json.
 """
 
@@ -27,14 +27,15 @@ from virtual_time import Timed, in_virtual_time
 from etude import Skill, Trainer
 from etude.config import merge
 
-FIRST = 32_001
+FIRST = 34_001
 """First of the seeds that nothing was chosen on. Those from 2001, 4001, 6001, 10001, 14001, 16001, 18001, 20001,
-24001, 27001, 28001, 30001, 31001 and, in part, 8001 and 12001 were run with earlier searches; since then some were
-chosen on from 10001 on."""
+24001, 27001, 28001, 30001, 31001, 32001 and, in part, 8001 and 12001 were run with earlier searches; since then some
+were chosen on from 10001 on."""
 FIRST_PARTIAL = 25_001
 """The same for the worlds with partial credit: its constants were chosen on seeds 1 to 24."""
-FIRST_MODERATE = 29_001
-"""The same for the worlds of moderate gains: what finds these was chosen on seeds 1 to 10."""
+FIRST_MODERATE = 36_001
+"""The same for the worlds of moderate gains: what finds these was chosen on seeds 1 to 10. Those from 29001 were run
+with earlier searches."""
 FIRST_SAME = 33_001
 """The same for the worlds in which all tasks need the same rules: what finds these was chosen on seeds 1 to 16."""
 SLOTS = 1000

@@ -18,11 +18,6 @@ def test_accounts_that_speak_for_edits_raise_the_odds_of_others_and_those_that_d
     assert odds(learnt((), [0.0] * 10)) == pytest.approx(odds(learnt((), [])))  # what tells nothing
 
 
-def test_that_one_of_several_helps_is_likelier_than_that_one_does() -> None:
-    some = learnt((), [-log(2)] * 4)
-    assert odds(some) < odds(some, 2) < odds(some, 6)
-
-
 def test_what_was_learnt_fades_and_nothing_is_ruled_out() -> None:
     bad = learnt((), [-log(2)] * 200)
     assert odds(bad) < odds(a_step_later(bad)) < odds(learnt((), []))

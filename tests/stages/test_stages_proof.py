@@ -343,3 +343,13 @@ async def test_a_set_of_edits_does_not_enter_by_luck(repeats: bool, most: int) -
     noise = PassSpread.measured([Outcomes(0, 2)] * 49 + [Outcomes(1, 1)] * 42 + [Outcomes(2, 0)] * 9)
     runs = [await run(TOGETHER, lucky(n), failed(*"mnopqrst"), noise=noise, repeats=repeats) for n in range(12)]
     assert sum(bool(kept) for _, kept, _ in runs) <= most
+
+
+async def test_a_set_has_to_show_more_where_the_edits_of_an_optimizer_seldom_help() -> None:
+    coin, made = PassSpread.measured([Outcomes(1, 1)] * 60), list[int]()
+    for accounts in ([], [-0.5] * 4):
+        solves, doubt = together(1, 1.0), learnt((), accounts)
+        _, kept, tried = await run(TOGETHER, solves, failed(*"mnopqrst"), noise=coin, helpful=doubt)
+        assert kept == "ABC"
+        made.append(len(tried))
+    assert made[0] < made[1]

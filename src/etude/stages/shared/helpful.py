@@ -19,9 +19,9 @@ _MOST = 100.0
 """What an account counts at most: one of very many tasks would be more than a number can be."""
 
 
-def odds(weights: Sequence[float], several: int = 1) -> float:
-    """Log odds that an edit helps, or one of several."""
-    none = fsum(weight * (1 - share) ** several for weight, share in zip(weights, _SHARES, strict=True))
+def odds(weights: Sequence[float]) -> float:
+    """Log odds that an edit helps."""
+    none = fsum(weight * (1 - share) for weight, share in zip(weights, _SHARES, strict=True))
     return log((1 - none) / none)
 
 
