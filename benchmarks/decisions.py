@@ -4,8 +4,8 @@
     python benchmarks/decisions.py --policy paper        the published loop
 
 Each row is a condition of `noisy_world.py`. Settings and constants of the policy were chosen on seeds 1 to 16, and
-some on 20001 to 20020 and 40001 to 40120; the page shows the seeds of `FIRST`, on which nothing was chosen. Results go to
-benchmarks/results/decisions.json.
+some on 20001 to 20020 and 40001 to 40120; the page shows the seeds of `FIRST`, on which nothing was chosen. Results
+go to benchmarks/results/decisions.json.
 """
 
 import statistics
