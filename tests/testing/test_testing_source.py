@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from strict_source import OddRecords, within_seconds
 
-from etude.sleep.transcripts.sessions import Reading, Session, SessionRef, Turn
+from etude.sleep.transcripts.sessions import Reading, Session, Turn, UnreadSession
 from etude.sleep.transcripts.sources.plain import PlainTranscripts
 from etude.sleep.transcripts.sources.source import Source
 from etude.testing.source import ID, PROJECT, START, dated
 
-Change = Callable[[SessionRef, Reading], Reading]
+Change = Callable[[UnreadSession, Reading], Reading]
 
 
 class Careless(Source):
@@ -25,10 +25,10 @@ class Careless(Source):
     def __init__(self, change: Change) -> None:
         self._change = change
 
-    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[SessionRef]:
+    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[UnreadSession]:
         return PlainTranscripts(home).find(home, environ) if home.is_dir() else ()
 
-    def _read(self, found: SessionRef) -> Reading:
+    def _read(self, found: UnreadSession) -> Reading:
         return self._change(found, PlainTranscripts(Path(found.path)).read(found))
 
 
@@ -52,12 +52,12 @@ def changed(reading: Reading, **fields: object) -> Reading:
     return reading if session is None else Reading(session=session.model_copy(update=fields), skipped=reading.skipped)
 
 
-def touches(found: SessionRef, reading: Reading) -> Reading:
+def touches(found: UnreadSession, reading: Reading) -> Reading:
     os.utime(found.path)
     return reading
 
 
-def in_local_time(found: SessionRef, reading: Reading) -> Reading:
+def in_local_time(found: UnreadSession, reading: Reading) -> Reading:
     turns = reading.session.turns if reading.session is not None else ()
     hours = [turn.at.hour for turn in turns if turn.at is not None]
     naive = datetime(START.year, START.month, START.day, hours[0]).astimezone() if hours else None
@@ -68,7 +68,7 @@ def in_local_time(found: SessionRef, reading: Reading) -> Reading:
     return changed(reading, turns=moved)
 
 
-def forgets(found: SessionRef, reading: Reading) -> Reading:
+def forgets(found: UnreadSession, reading: Reading) -> Reading:
     return Reading(session=reading.session, problem=reading.problem)
 
 
@@ -87,7 +87,7 @@ def test_a_source_that_does_not_keep_a_promise_is_noticed(tmp_path: Path, carele
 
 
 def test_a_source_that_raises_for_a_wrong_value_is_noticed(tmp_path: Path) -> None:
-    def raises(found: SessionRef, reading: Reading) -> Reading:
+    def raises(found: UnreadSession, reading: Reading) -> Reading:
         if reading.session is not None and reading.session.project == "":
             raise TypeError(found.id)
         return reading

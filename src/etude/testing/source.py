@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from etude.sleep.transcripts.sessions import Reading, Session, SessionRef, ToolUse, Turn
+from etude.sleep.transcripts.sessions import Reading, Session, ToolUse, Turn, UnreadSession
 from etude.sleep.transcripts.sources.source import Source
 
 START = datetime(2026, 5, 4, 10, 0, tzinfo=UTC)
@@ -180,10 +180,10 @@ class SourceContract:
 
     # ---
 
-    def _find(self, home: Path) -> Sequence[SessionRef]:
+    def _find(self, home: Path) -> Sequence[UnreadSession]:
         return self.make_source().find(home, self.environ(home))
 
-    def _read(self, found: SessionRef) -> Reading:
+    def _read(self, found: UnreadSession) -> Reading:
         reading = self.make_source().read(found)
         if reading.session is not None:
             assert not reading.problem
@@ -192,7 +192,7 @@ class SourceContract:
         assert all(count > 0 for count in reading.skipped.values())
         return reading
 
-    def _session(self, found: SessionRef) -> Session:
+    def _session(self, found: UnreadSession) -> Session:
         reading = self._read(found)
         assert reading.problem == ""
         assert reading.session is not None

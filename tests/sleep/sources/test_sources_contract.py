@@ -11,7 +11,7 @@ import pytest
 from etude.errors import ConfigError
 from etude.programs.transcripts.values import as_json, object_of, text, without_notes
 from etude.registry import names
-from etude.sleep.transcripts.sessions import SessionRef
+from etude.sleep.transcripts.sessions import UnreadSession
 from etude.sleep.transcripts.sources import source_of
 from etude.sleep.transcripts.sources.lines import (
     LONG_LINE,
@@ -192,7 +192,7 @@ def test_notes_are_cut_off_at_both_ends_and_only_there() -> None:
 
 
 def test_what_happens_before_the_first_prompt_belongs_to_no_turn() -> None:
-    conversation = SessionBuilder(SessionRef(source="mine", id="a", path="/a", revision="1"))
+    conversation = SessionBuilder(UnreadSession(source="mine", id="a", path="/a", revision="1"))
     conversation.say("Hello")
     conversation.call("1", "shell", {})
     conversation.stop()
@@ -201,7 +201,7 @@ def test_what_happens_before_the_first_prompt_belongs_to_no_turn() -> None:
 
 
 def test_a_folder_with_a_path_that_no_system_opens_is_no_project() -> None:
-    conversation = SessionBuilder(SessionRef(source="plain", id="a", path="/a", revision="1"))
+    conversation = SessionBuilder(UnreadSession(source="plain", id="a", path="/a", revision="1"))
     conversation.ask("Hello.", None)
     conversation.seen(None, "/" + "a/" * 2_048)
     conversation.seen(None, "/" + "a/" * 2_047 + "b")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from strict_source import OddRecords
 
-from etude.sleep.transcripts.sessions import Session, SessionRef, Turn
+from etude.sleep.transcripts.sessions import Session, Turn, UnreadSession
 from etude.sleep.transcripts.sources.opencode import OpenCodeTranscripts
 from etude.testing.source import ID, OTHER, PROJECT, START
 
@@ -123,7 +123,7 @@ class TestDatabase(OddRecords):
                 insert(database, row.pop("table"), row)
 
 
-def only(home: Path, environ: dict[str, str] | None = None) -> SessionRef:
+def only(home: Path, environ: dict[str, str] | None = None) -> UnreadSession:
     (found,) = OpenCodeTranscripts().find(home, environ or {})
     return found
 

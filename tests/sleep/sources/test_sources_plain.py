@@ -9,7 +9,7 @@ import pytest
 from strict_source import OddRecords
 
 from etude.errors import ConfigError
-from etude.sleep.transcripts.sessions import Reading, SessionRef, Turn
+from etude.sleep.transcripts.sessions import Reading, Turn, UnreadSession
 from etude.sleep.transcripts.sources.plain import PlainTranscripts
 from etude.testing.source import ID, PROJECT, dated
 
@@ -36,7 +36,7 @@ class InHome(PlainTranscripts):
     def __init__(self) -> None:
         super().__init__(Path())
 
-    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[SessionRef]:
+    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[UnreadSession]:
         self._path = home / "transcripts"
         return super().find(home, environ) if self._path.exists() else ()
 
@@ -50,7 +50,7 @@ class TestPlain(OddRecords):
         return dated(write(home, [record], f"{id}.jsonl"), turns)
 
 
-def find(home: Path) -> dict[str, SessionRef]:
+def find(home: Path) -> dict[str, UnreadSession]:
     return {found.id: found for found in PlainTranscripts(home / "transcripts").find(home, {})}
 
 

@@ -9,7 +9,7 @@ from recorded import FOLDER
 from strict_source import variants
 
 from etude.programs.transcripts.values import objects
-from etude.sleep.transcripts.sessions import Reading, Session, SessionRef
+from etude.sleep.transcripts.sessions import Reading, Session, UnreadSession
 from etude.sleep.transcripts.sources import source_of
 from etude.sleep.transcripts.sources.record_files import RecordFiles
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
@@ -30,7 +30,10 @@ class Case(NamedTuple):
 
 
 def read(program: str, records: Iterable[Any]) -> Reading:
-    source, conversation = source_of(program), SessionBuilder(SessionRef(source="x", id="a", path="/a", revision="1"))
+    source, conversation = (
+        source_of(program),
+        SessionBuilder(UnreadSession(source="x", id="a", path="/a", revision="1")),
+    )
     assert isinstance(source, RecordFiles)
     source.tell(conversation, (record for record in records if isinstance(record, dict)))
     return conversation.reading()

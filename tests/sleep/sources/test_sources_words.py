@@ -12,7 +12,7 @@ from etude.programs.transcripts import claude_code, codex, copilot_cli, gemini, 
 from etude.programs.transcripts.listener import Listener
 from etude.programs.transcripts.opencode import tell_part
 from etude.sleep.tasks.overheard import in_own_words
-from etude.sleep.transcripts.sessions import Reading, SessionRef
+from etude.sleep.transcripts.sessions import Reading, UnreadSession
 from etude.sleep.transcripts.sources.lines import LONG_LINE, records
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from rows import rows
@@ -28,7 +28,7 @@ IMAGE = {"type": "image", "source": {"type": "base64", "data": "AAAA"}}
 
 
 def read(tell: Callable[[Listener, Iterable[Record]], None], records: Iterable[Record]) -> Reading:
-    conversation = SessionBuilder(SessionRef(source="x", id="a", path="/a", revision="1"))
+    conversation = SessionBuilder(UnreadSession(source="x", id="a", path="/a", revision="1"))
     tell(conversation, records)
     return conversation.reading()
 

@@ -14,7 +14,7 @@ from etude.sleep.transcripts.cleaning import OWN
 from etude.sleep.transcripts.harvest import Harvest, SessionQuery, harvest
 from etude.sleep.transcripts.ledger import Ledger
 from etude.sleep.transcripts.scope import Scope
-from etude.sleep.transcripts.sessions import Reading, Session, SessionRef, Turn
+from etude.sleep.transcripts.sessions import Reading, Session, Turn, UnreadSession
 from etude.sleep.transcripts.sources import source_of
 from etude.sleep.transcripts.sources.source import Source
 from rows import rows
@@ -33,7 +33,7 @@ class Memory(Source):
         self.broken = broken
         self.readings: dict[str, Reading | Exception] = {}
         self.changed: dict[str, datetime | None] = {}
-        self.copies: list[SessionRef] = []
+        self.copies: list[UnreadSession] = []
         self.reads: list[str] = []
 
     def add(self, id, *prompts, project="/code/app", at: datetime | None = NOON, **more) -> "Memory":
@@ -63,7 +63,7 @@ class Memory(Source):
         reading = self.readings[id]
         session = reading.session if isinstance(reading, Reading) else None
         revision = "r" if session is None else digest(session.model_dump(mode="json"))
-        return SessionRef(source=self.name, id=id, path=f"/{id}", revision=revision, changed=self.changed[id])
+        return UnreadSession(source=self.name, id=id, path=f"/{id}", revision=revision, changed=self.changed[id])
 
     def _read(self, found):
         self.reads.append(found.id)
@@ -346,8 +346,8 @@ def test_a_session_that_fails_after_it_was_used_keeps_how_far_it_was_used(ledger
 def test_of_copies_the_one_changed_last_is_read(ledger):
     source = Memory().add("a", "one", at=NOON)
     source.copies = [
-        SessionRef(source="memory", id="a", path="/old", revision="o", changed=NOON - HOUR),
-        SessionRef(source="memory", id="a", path="/unknown", revision="u"),
+        UnreadSession(source="memory", id="a", path="/old", revision="o", changed=NOON - HOUR),
+        UnreadSession(source="memory", id="a", path="/unknown", revision="u"),
     ]
     found = gather(ledger, source)
     assert (ids(found), found.skipped, found.entries[0].revision) == (["a"], {"copy": 2}, source.found("a").revision)

@@ -15,7 +15,7 @@ from etude.sleep.transcripts.cleaning import SCRIPT, cleaned
 from etude.sleep.transcripts.ledger import Entry, Ledger, Status, mark, same_turns, used_turns
 from etude.sleep.transcripts.redaction import redacted
 from etude.sleep.transcripts.scope import Scope, is_gone
-from etude.sleep.transcripts.sessions import Session, SessionRef, Turn
+from etude.sleep.transcripts.sessions import Session, Turn, UnreadSession
 from etude.sleep.transcripts.sources.plain import PlainTranscripts
 from etude.sleep.transcripts.sources.source import Source
 
@@ -90,7 +90,7 @@ def harvest(
         redactor: by default one for transcripts that knows the secrets of `environ`.
     """
     work = _Work(ledger, asked, redactor or Redactor.for_transcripts(environ))
-    candidates: list[tuple[Source, SessionRef]] = []
+    candidates: list[tuple[Source, UnreadSession]] = []
     for source in sources:
         try:
             found = list(source.find(home, environ))
@@ -104,13 +104,13 @@ def harvest(
     return work.result()
 
 
-def _order(found: SessionRef) -> tuple[datetime, str, str]:
+def _order(found: UnreadSession) -> tuple[datetime, str, str]:
     return (found.changed or _NEVER, found.source, found.id)
 
 
-def _newest(found: Sequence[SessionRef], skipped: Counter[str]) -> list[SessionRef]:
+def _newest(found: Sequence[UnreadSession], skipped: Counter[str]) -> list[UnreadSession]:
     """One of each session: a program may keep a copy elsewhere."""
-    chosen: dict[str, SessionRef] = {}
+    chosen: dict[str, UnreadSession] = {}
     for each in found:
         other = chosen.get(each.id)
         if other is not None:
@@ -127,7 +127,7 @@ class _Work:
         self._ledger = ledger
         self._asked = asked
         self._redactor = redactor
-        self.found: dict[tuple[str, str], SessionRef] = {}
+        self.found: dict[tuple[str, str], UnreadSession] = {}
         self._since = None if asked.hours is None else asked.now.astimezone(UTC) - timedelta(hours=asked.hours)
         self.skipped: Counter[str] = Counter()
         self._redacted: Counter[str] = Counter()
@@ -160,12 +160,12 @@ class _Work:
         which += f" and {len(sessions) - 1} more" if len(sessions) > 1 else ""
         return self._redactor.redact(f"{source}{which}: {reason}")[:_LONGEST_PROBLEM]
 
-    def _copied(self, found: SessionRef, session: Session) -> int:
+    def _copied(self, found: UnreadSession, session: Session) -> int:
         """How many turns from the first another session has as well, asked in the same words at the same time."""
         own = (found.source, found.id)
         return same_turns(session, lambda _, turn: self._owners.get(turn, own) != own)
 
-    def _of_parent(self, source: Source, found: SessionRef, parent: str, session: Session) -> int:
+    def _of_parent(self, source: Source, found: UnreadSession, parent: str, session: Session) -> int:
         """How many turns a fork and its parent begin with, whenever they were written down."""
         other = self.found.get((found.source, parent))
         begun = source.read(other).session if other is not None and parent != found.id else None
@@ -174,7 +174,7 @@ class _Work:
         same = min(len(asked), len(session.turns))
         return next((at for at, (one, turn) in pairs if one != turn.prompt), same)
 
-    def _own(self, found: SessionRef, turns: Sequence[Turn]) -> None:
+    def _own(self, found: UnreadSession, turns: Sequence[Turn]) -> None:
         for turn in turns:
             if turn.at is not None:
                 self._owners.setdefault(mark(turn), (found.source, found.id))
@@ -183,7 +183,7 @@ class _Work:
     def _full(self) -> bool:
         return self._asked.limit is not None and len(self._taken) >= self._asked.limit
 
-    def look(self, source: Source, found: SessionRef) -> None:
+    def look(self, source: Source, found: UnreadSession) -> None:
         """Read a session, unless the ledger says that nothing in it is wanted."""
         entry = None if self._ledger is None else self._ledger.entry(found.source, found.id)
         waits = entry is not None and entry.status == "queued"
@@ -198,7 +198,7 @@ class _Work:
             except Exception as error:  # noqa: BLE001 - the boundary: a source can meet any kind of file
                 self._fail(source, found, error)
 
-    def _read(self, source: Source, found: SessionRef, entry: Entry | None) -> None:
+    def _read(self, source: Source, found: UnreadSession, entry: Entry | None) -> None:
         reading = source.read(found)
         self.skipped.update(reading.skipped)
         if reading.problem:
@@ -211,11 +211,11 @@ class _Work:
             copied = max(reading.copied, self._of_parent(source, found, reading.parent, reading.session))
             self._weigh(reading.session, copied, found, entry)
 
-    def _fail(self, source: Source, found: SessionRef, reason: Exception | str) -> None:
+    def _fail(self, source: Source, found: UnreadSession, reason: Exception | str) -> None:
         self.skipped["unreadable"] += 1
         self.problem(source.name, found.id, reason)
 
-    def _known(self, entry: Entry | None, found: SessionRef) -> str:
+    def _known(self, entry: Entry | None, found: UnreadSession) -> str:
         """Why a session need not be read, from what the ledger knows of it."""
         if entry is None or (entry.status != "own" and entry.revision != found.revision):
             return ""
@@ -224,14 +224,14 @@ class _Work:
             return "other project"
         return {"own": "own", "used": "used before", "empty": "empty"}.get(entry.status, "")
 
-    def _elsewhere(self, found: SessionRef, project: str) -> None:
+    def _elsewhere(self, found: UnreadSession, project: str) -> None:
         """A program names folders of this machine; what a user has converted may be from any other."""
         self._gone[project] += found.source != PlainTranscripts.name and is_gone(project)
 
     def _too_old(self, moment: datetime | None) -> str:
         return "too old" if self._since is not None and moment is not None and moment < self._since else ""
 
-    def _weigh(self, session: Session, copied: int, found: SessionRef, entry: Entry | None) -> None:
+    def _weigh(self, session: Session, copied: int, found: UnreadSession, entry: Entry | None) -> None:
         """Decide what becomes of a session that was read."""
         copied = max(copied, self._copied(found, session))
         known = max(used_turns(entry, session), copied)
@@ -264,7 +264,12 @@ class _Work:
             self._note(found, entry, "used", session, copied)
 
     def _note(
-        self, found: SessionRef, entry: Entry | None, status: Status, session: Session | None = None, copied: int = 0
+        self,
+        found: UnreadSession,
+        entry: Entry | None,
+        status: Status,
+        session: Session | None = None,
+        copied: int = 0,
     ) -> None:
         noted = entry or Entry(source=found.source, id=found.id, status=status)
         project = noted.project if session is None else session.project

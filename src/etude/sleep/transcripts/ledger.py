@@ -41,7 +41,7 @@ class Entry(Record):
     id: _Text
     status: Status
     revision: _Text = ""
-    """Of the session when it was seen last, as in `SessionRef.revision`."""
+    """Of the session when it was seen last, as in `UnreadSession.revision`."""
     project: _Text = ""
     marks: tuple[str, ...] = ()
     """Of the turns that were used (`mark`), from the first."""

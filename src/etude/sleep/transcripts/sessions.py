@@ -63,7 +63,7 @@ class Session(Record):
         return self
 
 
-class SessionRef(Record):
+class UnreadSession(Record):
     """A session that a source has, not read yet."""
 
     source: str

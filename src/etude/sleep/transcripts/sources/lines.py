@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from etude.programs.transcripts.values import moment, object_of
-from etude.sleep.transcripts.sessions import SessionRef
+from etude.sleep.transcripts.sessions import UnreadSession
 
 LONG_LINE = 8 * 2**20
 """Bytes. Lines that are longer without their pictures are left out: they hold dumps, and would fill the memory."""
@@ -62,14 +62,14 @@ def _is_elsewhere(link: Path, root: Path) -> bool:
     return target.is_dir() and not (target.is_relative_to(real) or real.is_relative_to(target))
 
 
-def found_in(source: str, files: Iterable[tuple[str, Path, os.stat_result | None]]) -> tuple[SessionRef, ...]:
+def found_in(source: str, files: Iterable[tuple[str, Path, os.stat_result | None]]) -> tuple[UnreadSession, ...]:
     """Sessions, one to a file: its id, path and state (`files_under`). Of several files with one id, the one changed
     last. One without an id is none; one without a state is found so that reading it says why."""
     known = [(id, path, state) for id, path, state in files if id or state is None]
     known.sort(key=lambda file: (0 if file[2] is None else file[2].st_mtime_ns, file[1]))
     last = {str(path) if state is None else id: (path, state) for id, path, state in known}
     return tuple(
-        SessionRef(
+        UnreadSession(
             source=source,
             id=id,
             path=str(path),

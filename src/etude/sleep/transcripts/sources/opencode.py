@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from etude.programs.transcripts.opencode import MessageRow, tell
 from etude.programs.transcripts.values import moment, object_of, text
-from etude.sleep.transcripts.sessions import Reading, SessionRef
+from etude.sleep.transcripts.sessions import Reading, UnreadSession
 from etude.sleep.transcripts.sources.lines import LONG_LINE, program_folder
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from etude.sleep.transcripts.sources.source import Source
@@ -29,20 +29,20 @@ class OpenCodeTranscripts(Source):
     def __init__(self) -> None:
         self._copy = DatabaseCopy()
 
-    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[SessionRef]:
+    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[UnreadSession]:
         data = program_folder(home, environ, "XDG_DATA_HOME", ".local", "share") / "opencode"
         path = data / (environ.get("OPENCODE_DB") or "opencode.db")
         if not path.exists() and (data / _OLD / "session").is_dir():
-            return [SessionRef(source=self.name, id=_OLD, path=str(data / _OLD), revision="")]
+            return [UnreadSession(source=self.name, id=_OLD, path=str(data / _OLD), revision="")]
         try:
             with self._copy.opened(path) as database:
                 return list(_sessions(database, str(path)))
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError:  # reading it says why
-            return [SessionRef(source=self.name, id=str(path), path=str(path), revision="")]
+            return [UnreadSession(source=self.name, id=str(path), path=str(path), revision="")]
 
-    def _read(self, found: SessionRef) -> Reading:
+    def _read(self, found: UnreadSession) -> Reading:
         if found.id == _OLD:
             return Reading(
                 problem=f"{found.path!r} is of a version before 1.2: a newer one, once started, takes it over"
@@ -53,7 +53,7 @@ class OpenCodeTranscripts(Source):
             return _from_database(database, found, SessionBuilder(found))
 
 
-def _sessions(database: sqlite3.Connection, path: str) -> Iterator[SessionRef]:
+def _sessions(database: sqlite3.Connection, path: str) -> Iterator[UnreadSession]:
     """The sessions of a database, without those with an empty id."""
     query = "SELECT session_id, count(*), max(time_updated) FROM part GROUP BY session_id"
     last = {text(id): (count, latest) for id, count, latest in database.execute(query)}
@@ -62,10 +62,10 @@ def _sessions(database: sqlite3.Connection, path: str) -> Iterator[SessionRef]:
         count, latest = last.get(id, (0, 0))
         if id:
             revision = f"{changed}:{count}:{latest}"
-            yield SessionRef(source="opencode", id=id, path=path, revision=revision, changed=moment(changed))
+            yield UnreadSession(source="opencode", id=id, path=path, revision=revision, changed=moment(changed))
 
 
-def _from_database(database: sqlite3.Connection, found: SessionRef, conversation: SessionBuilder) -> Reading:
+def _from_database(database: sqlite3.Connection, found: UnreadSession, conversation: SessionBuilder) -> Reading:
     session = next(rows(database, "session", _SESSION, "WHERE id = ?", found.id), None)
     if session is None:
         return Reading(problem="the session is gone")

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from etude.errors import ConfigError
 from etude.programs.transcripts.values import items, table, text
-from etude.sleep.transcripts.sessions import Reading, SessionRef
+from etude.sleep.transcripts.sessions import Reading, UnreadSession
 from etude.sleep.transcripts.sources.lines import files_under, found_in, records
 from etude.sleep.transcripts.sources.session_builder import SessionBuilder
 from etude.sleep.transcripts.sources.source import Source
@@ -43,7 +43,7 @@ class PlainTranscripts(Source):
         self._path = path
         self._last = "", "", _File({}, Counter())
 
-    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[SessionRef]:
+    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[UnreadSession]:
         """As in `Source`; reads the files, because one may hold many sessions.
 
         Raises:
@@ -69,7 +69,7 @@ class PlainTranscripts(Source):
         except OSError:  # reading it says why it cannot be read
             return [path.stem]
 
-    def _read(self, found: SessionRef) -> Reading:
+    def _read(self, found: UnreadSession) -> Reading:
         sessions, skipped = self._content(Path(found.path))
         if found.id not in sessions:
             return Reading(problem=f"has no session {found.id!r} any more")

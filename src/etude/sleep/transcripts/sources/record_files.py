@@ -14,7 +14,7 @@ from typing import Any
 from etude.programs.transcripts import claude_code, codex, copilot_cli, gemini, pi, qwen
 from etude.programs.transcripts.listener import Listener
 from etude.programs.transcripts.values import number
-from etude.sleep.transcripts.sessions import Reading, SessionRef
+from etude.sleep.transcripts.sessions import Reading, UnreadSession
 from etude.sleep.transcripts.sources.lines import (
     LONG_LINE,
     files_under,
@@ -51,7 +51,7 @@ class RecordFiles(Source):
     def id_of(self, path: Path, root: Path) -> str:
         """The session of a file in one of these folders; empty where it is none."""
 
-    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[SessionRef]:
+    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[UnreadSession]:
         return found_in(self.name, self.files(home, environ))
 
     def files(self, home: Path, environ: Mapping[str, str]) -> list[_File]:
@@ -60,7 +60,7 @@ class RecordFiles(Source):
         there = ((root, *file) for root, suffix, depth in places for file in files_under(root, suffix, depth))
         return [(self.id_of(path, root), path, state) for root, path, state in there]
 
-    def _read(self, found: SessionRef) -> Reading:
+    def _read(self, found: UnreadSession) -> Reading:
         conversation = SessionBuilder(found)
         self.tell(conversation, conversation.records())
         return conversation.reading()
@@ -74,7 +74,7 @@ class TypedInTerminal(RecordFiles):
     def typed(self, path: Path, project: str) -> Path:
         """The list for the session of a file."""
 
-    def _read(self, found: SessionRef) -> Reading:
+    def _read(self, found: UnreadSession) -> Reading:
         reading = super()._read(found)
         typed = reading.session and _sessions_in(self.typed(Path(found.path), reading.session.project))
         if reading.session is None or typed is None or found.id in typed:
@@ -174,7 +174,7 @@ class GeminiCliTranscripts(TypedInTerminal):
     def typed(self, path: Path, project: str) -> Path:
         return path.parent.parent / _TYPED
 
-    def _read(self, found: SessionRef) -> Reading:
+    def _read(self, found: UnreadSession) -> Reading:
         path = Path(found.path)
         if path.suffix == ".json":
             return Reading(skipped={"of an old version": 1})
@@ -213,7 +213,7 @@ class CodexTranscripts(RecordFiles):
             self._paths.setdefault(id, []).append(path)
         return [file for file in files if _rank(file[1]) == _rank(self._paths[file[0]][-1])]
 
-    def _read(self, found: SessionRef) -> Reading:
+    def _read(self, found: UnreadSession) -> Reading:
         path = Path(found.path)
         if path.suffix == ".zst":
             return Reading(problem="it is packed: `unzstd --keep` beside it has it read")

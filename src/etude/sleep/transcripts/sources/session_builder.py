@@ -9,7 +9,7 @@ from typing import Any
 from etude.programs.transcripts.listener import Listener
 from etude.programs.transcripts.values import as_json, moment, text
 from etude.readable import cut_middle
-from etude.sleep.transcripts.sessions import Reading, Session, SessionRef, ToolUse, Turn
+from etude.sleep.transcripts.sessions import Reading, Session, ToolUse, Turn, UnreadSession
 from etude.sleep.transcripts.sources.lines import records
 
 _MOST_READ = 40_000
@@ -49,7 +49,7 @@ class SessionBuilder(Listener):
     so (`done`). What the agent does while no turn is open (after `pause`) belongs to no prompt and is left out.
     """
 
-    def __init__(self, found: SessionRef) -> None:
+    def __init__(self, found: UnreadSession) -> None:
         super().__init__()
         self._found = found
         self._turns: list[_Turn] = []

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from etude.sleep.transcripts.sessions import Reading, SessionRef
+from etude.sleep.transcripts.sessions import Reading, UnreadSession
 from etude.sleep.transcripts.sources.lines import reason_of
 
 
@@ -18,7 +18,7 @@ class Source(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[SessionRef]:
+    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[UnreadSession]:
         """The sessions under a home folder, each once, in any order; none when the program was never used. Reads no
         more of each than it must. What cannot be read is one of them, and its reading has the reason.
 
@@ -30,7 +30,7 @@ class Source(ABC):
             OSError: the folder of the program cannot be read.
         """
 
-    def read(self, found: SessionRef) -> Reading:
+    def read(self, found: UnreadSession) -> Reading:
         """Read one session."""
         try:
             return self._read(found)
@@ -38,5 +38,5 @@ class Source(ABC):
             return Reading(problem=reason_of(error))
 
     @abstractmethod
-    def _read(self, found: SessionRef) -> Reading:
+    def _read(self, found: UnreadSession) -> Reading:
         """Read one session; an OSError becomes the problem of the reading."""
