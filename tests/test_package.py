@@ -12,7 +12,7 @@ import pytest
 import etude
 import etude_annexes
 from etude import errors
-from source_trees import SOURCE, nodes_of
+from source_trees import SOURCE, nodes_of, tree_of
 
 ANNEXES = Path(etude_annexes.__file__).parent
 FILES = [*sorted(SOURCE.rglob("*.py")), *sorted(ANNEXES.rglob("*.py"))]
@@ -68,6 +68,11 @@ def length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 def test_a_folder_can_be_taken_in_at_a_glance() -> None:
     count = Counter(file.parent for file in FILES if file.name != "__init__.py")
     assert [f"{folder}: {files}" for folder, files in count.items() if files > 22] == []
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    classes = [node.name for file in FILES for node in tree_of(file).body if isinstance(node, ast.ClassDef)]
+    assert [name for name, places in Counter(classes).items() if places > 1 and not name.startswith("_")] == []
 
 
 def test_no_modules_import_each_other_in_a_circle_not_even_inside_functions() -> None:

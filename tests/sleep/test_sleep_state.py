@@ -2,8 +2,9 @@
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -11,7 +12,7 @@ from etude.errors import ConfigError, EtudeError, StopRun
 from etude.sleep.adoption.adopt import kept_rules, receipts, recover
 from etude.sleep.adoption.transaction import PENDING
 from etude.sleep.night import read_tasks
-from etude.sleep.state import SleepState, state_folder
+from etude.sleep.state import SleepState, Surroundings, state_in
 from etude.sleep.tasks.gather import archived
 
 
@@ -19,21 +20,25 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
+def folder(project: Path, home: Path, environ: Mapping[str, str] = MappingProxyType({})) -> Path:
+    return state_in(project, Surroundings(home=home, environ=environ)).folder
+
+
 def test_the_folder_is_the_user_s_state_folder_with_one_for_each_project(tmp_path):
     home = Path("/home/user")
-    given = state_folder(Path("/code/My App!"), home=home, environ={"XDG_STATE_HOME": "/state"})
+    given = folder(Path("/code/My App!"), home, {"XDG_STATE_HOME": "/state"})
     assert given.parent == Path("/state/etude/sleep")
     assert given.name.startswith("my-app-")
-    assert state_folder(Path("/other/My App!"), home=home, environ={}) != given.name
-    usual = state_folder(Path("/code/My App!"), home=home, environ={"XDG_STATE_HOME": "relative"})
+    assert folder(Path("/other/My App!"), home) != given.name
+    usual = folder(Path("/code/My App!"), home, {"XDG_STATE_HOME": "relative"})
     assert usual == home / ".local/state/etude/sleep" / given.name
-    assert state_folder(Path("/"), home=home, environ={}).name.startswith("root-")
+    assert folder(Path("/"), home).name.startswith("root-")
 
 
 def test_a_link_to_a_project_has_the_project_s_own_state(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    folders = {state_folder(tmp_path / name, home=tmp_path, environ={}) for name in ("real", "link", "./real")}
+    folders = {folder(tmp_path / name, tmp_path) for name in ("real", "link", "./real")}
     assert len(folders) == 1
 
 

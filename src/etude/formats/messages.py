@@ -12,7 +12,7 @@ from etude.formats.endings import ending_of
 from etude.formats.errors import error_within, typed_error_body
 from etude.formats.events import dump, is_streamed, load, named_event, read_events
 from etude.formats.message_events import call_deltas, deltas_of, gathered
-from etude.formats.opaque import RawPart, Turn, data_of, put_back, read_turn
+from etude.formats.opaque import AssistantTurn, RawPart, data_of, put_back, read_turn
 from etude.formats.prompt_cache import mark_first, system_blocks
 from etude.formats.wire import (
     Format,
@@ -262,7 +262,7 @@ _KNOWN = {"type", "text", "citations", "id", "name", "input", "cache_control"}
 """Fields of texts and calls that have a place of their own, or are for one side only."""
 
 
-def _turn(blocks: Sequence[_Block]) -> Turn:
+def _turn(blocks: Sequence[_Block]) -> AssistantTurn:
     """With what the server wants back: thoughts with their signatures, what its own tools did."""
     return read_turn(_FORM, blocks, _KNOWN, _read_said)
 

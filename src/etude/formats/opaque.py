@@ -49,7 +49,7 @@ def is_thought(kind: str) -> bool:
 P = TypeVar("P", bound=RawPart)
 
 
-class Turn(NamedTuple):
+class AssistantTurn(NamedTuple):
     """A turn of a model."""
 
     texts: list[str]
@@ -60,7 +60,7 @@ class Turn(NamedTuple):
 
 def read_turn(
     form: str, parts: Iterable[P], known: Collection[str], read: Callable[[P, int], str | ToolCall | None]
-) -> Turn:
+) -> AssistantTurn:
     """The turn that has these parts. `read` is given a part and the number of calls before it, and gives its text or
     its call; None for what has no place. `known` are the fields of texts and calls that have one."""
     texts: list[str] = []
@@ -80,7 +80,7 @@ def read_turn(
             entry: Data = {"call": True} if isinstance(found, ToolCall) else {"chars": len(found)}
             entries.append({**entry, "more": more} if more else entry)
     kept = any("item" in entry or "more" in entry for entry in entries)
-    return Turn(texts, tuple(calls), opaque(form, entries) if kept else None)
+    return AssistantTurn(texts, tuple(calls), opaque(form, entries) if kept else None)
 
 
 def opaque(form: str, data: Any) -> Opaque:

@@ -31,15 +31,6 @@ _LONGEST_SLUG = 40
 _NIGHT = re.compile(r"\d{4,9}")
 
 
-def state_folder(project: Path, *, home: Path, environ: Mapping[str, str]) -> Path:
-    """The folder for a project: `<name>-<hash of the real path>` in `sleep` in the state of the user
-    (`user_state`)."""
-    real = os.path.realpath(project)
-    slug = re.sub(r"[^a-z0-9]+", "-", os.path.basename(real).lower())[:_LONGEST_SLUG].strip("-") or "root"
-    number = hashlib.sha256(os.fsencode(real)).hexdigest()[:10]
-    return user_state(environ, home) / "sleep" / f"{slug}-{number}"
-
-
 @dataclass(frozen=True)
 class Surroundings:
     """What a night depends on in addition to its settings."""
@@ -107,8 +98,11 @@ def state_of(config: SleepConfig, around: Surroundings) -> SleepState:
 
 
 def state_in(project: Path, around: Surroundings) -> SleepState:
-    """The same for a project that exists."""
-    return SleepState(state_folder(project, home=around.home, environ=around.environ))
+    """The same for a project that exists: in `<name>-<hash of the real path>` in `sleep` in the state of the user."""
+    real = os.path.realpath(project)
+    slug = re.sub(r"[^a-z0-9]+", "-", os.path.basename(real).lower())[:_LONGEST_SLUG].strip("-") or "root"
+    number = hashlib.sha256(os.fsencode(real)).hexdigest()[:10]
+    return SleepState(user_state(around.environ, around.home) / "sleep" / f"{slug}-{number}")
 
 
 def write_private(path: Path, text: str) -> None:

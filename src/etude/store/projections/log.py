@@ -40,13 +40,13 @@ class LoggedAttempt(NamedTuple):
     """The names of what the journal holds of it."""
 
 
-class Answers(NamedTuple):
-    """What a model answered."""
+class CallTotals(NamedTuple):
+    """What calls of a model came to."""
 
     calls: int = 0
     usage: Usage = Usage()
     seconds: float = 0.0
-    """That its calls took, one after another; with those that failed."""
+    """That they took, one after another; with those that failed."""
 
 
 class Log:
@@ -62,7 +62,7 @@ class Log:
         """The same by id: as each came back last."""
         self.batches: dict[int, tuple[LoggedAttempt, ...]] = {}
         """What the rollout of each step came to, also what was known from an earlier step."""
-        self.answers: dict[tuple[Role, str], Answers] = {}
+        self.answers: dict[tuple[Role, str], CallTotals] = {}
         """By role and model, as `CallFinished` has it."""
         self.calling: list[list[int]] = []
         """For each process the seconds since 1970 in which its first and its last call ended."""
@@ -145,8 +145,8 @@ class Log:
                 self.calling.append([])
             self.calling[-1] = [*self.calling[-1][:1], second] if self.calling[-1] else [second, second]
         key = event.role, event.model
-        known = self.answers.get(key, Answers())
-        self.answers[key] = Answers(
+        known = self.answers.get(key, CallTotals())
+        self.answers[key] = CallTotals(
             known.calls + (not event.error), known.usage + event.usage, known.seconds + event.seconds
         )
         self.slowed += "429" in event.error
