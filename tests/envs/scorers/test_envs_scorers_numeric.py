@@ -233,6 +233,20 @@ class TestNumeric(ScorerContract):
         ("Nel 2020 i gatti erano 5", 5),
         ("Ha 5 anni e pesa 42 kg", 42),
         ("Anna hat 5 und Tom hat 8", 8),
+        # the same in another unit, of several words or a currency
+        ("30 degrees Celsius (86 degrees Fahrenheit)", 30),
+        ("20 square metres (215 square feet)", 20),
+        ("80 km per hour (50 miles per hour)", 80),
+        ("It weighs 2 metric tons (4,400 pounds).", 2),
+        ("€50 ($54)", 50),
+        ("I count 12 green pears (15 in the other bag)", 15),
+        # words of Greek are no symbols
+        ("Η απάντηση είναι 18.", 18),
+        ("Το αποτέλεσμα: 18 μήλα", 18),
+        ("18 είναι η απάντηση", 18),
+        ("Der Zug fährt bis Ulm, also 18", 18),
+        ("18 bins", 18),
+        ("合計18個", 18),
     ],
 )
 def test_numbers_are_read_as_people_write_them(text: str, number: float | None) -> None:
@@ -440,6 +454,16 @@ def test_numbers_are_read_as_people_write_them(text: str, number: float | None) 
         r"42 \pmod{100}",
         r"42 \bmod 100",
         "-(42)",
+        # bounds, ranges and magnitudes of other languages
+        *("bis zu 9", "jusqu’à 9", "au plus 9", "hasta 9", "como máximo 9", "fino a 9", "no máximo 9", "tot 9"),
+        *("op til 9", "en az 9", "ít nhất 9", "paling banyak 9", "до 9", "το πολύ 9"),
+        *("कम से कम 9", "อย่างน้อย 9", "على الأقل 9"),
+        *("9 oder mehr", "9 kg oder mehr", "9 ou moins", "9 o más", "9 eller mer", "9 или более"),
+        *("9以上", "9人以下", "9未満", "9 이상", "9개 이하"),
+        "8 ile 9 arasında",
+        *("9 miljoonaa", "9 millió", "9 milioane", "9 bin", "9 ezer", "9 εκατομμύρια"),
+        *("9 ล้าน", "9 करोड़", "9 लाख"),
+        *("2αβ", "αβ2", "3 θ", "£5 (£6)"),
     ],
 )
 def test_what_could_be_several_values_or_a_part_of_one_is_no_number(text: str) -> None:

@@ -20,7 +20,7 @@ fi | vastaus | (?<=vastaus_)on | oikein | ja | tai | myös | ei | -
 ro | răspuns răspunsul | este | corect corectă | și | sau | - | nu | până_la
 id | jawaban jawabannya | adalah | benar tepat | dan | atau | juga | bukan tidak | sampai
 vi | đáp_án | là | đúng | và | hoặc | cũng | không | đến
-tr | cevap yanıt | - | doğru | ve | veya | - | değil | -
+tr | cevap yanıt | - | doğru | ve ile | veya | - | değil | -
 ru | ответ | это | верно верен | и | или | также тоже | не | до
 el | απάντηση | είναι | σωστή σωστό | και | ή | επίσης | δεν όχι | έως μέχρι
 ar | الإجابة | هي هو | صحيحة الصحيحة | و | أو | أيضا | ليس ليست | إلى

@@ -28,9 +28,13 @@ _UNIT = (
     rf"[ ]?(?!{AND}|{OR}|{IS}|{_OPERATOR}|\b(?:gives|makes|answer|in(?=[ ]\Z))\b)"
     rf"(?:[^\W\d_]{{1,15}}(?![^\W\d_])|°[CF]?|[%{CURRENCY}])(?:[/^][\w{{}}^-]{{1,8}})?"
 )
+_KIND = r"(?:square|cubic|sq\.?|cu\.?|metric|nautical|fluid|light)[ ]"
+_SCALE = r"[ ](?:celsius|fahrenheit|kelvin|squared|cubed)"
+_COMPOUND = rf"[ ]?(?:{_KIND}{UNITS}|{UNITS}(?:{_SCALE}|[ ](?:per|an?)[ ]{UNITS}))(?![^\W\d_])"
+"""A unit of several words."""
 _NEXT = rf"[ ]?(?:\b[A-Za-z](?:_?\w?|_\{{\w{{1,5}}\}})[ ]?=[ ]?)?[{CURRENCY}]?"
 _BETWEEN = re.compile(
-    rf"""(?P<unit>{_UNIT})?(?:
+    rf"""(?P<unit>{_COMPOUND}|{_UNIT})?(?:
         (?P<again>[ ]?\((?P<or>{OR})?(?:=|≈|~|about|approx\w*\.?|i\.e\.,?)?)
         |(?P<within>[ ]in[ ])
         |(?P<either>
@@ -64,20 +68,34 @@ _NOTE = re.compile(
 where to look, as in `(see step 2)`."""
 _PER = re.compile(r"(?:(?<=\w)( per )|(?<=[^\W\d_])(/))10{1,6}(?= ?[^\W\d_])")
 """A number in a unit, as in `5 litres per 100 km`."""
-_SYMBOL = r"[α-λν-ω]"  # micro is a unit
+_GREEK = "[\u0370-\u03ff\u1f00-\u1fff]"
+_SYMBOL = "[α-λνξπ-ω]"  # micro is a unit, and omicron no symbol
 _IN_UNIT = rf"\{{{UNITS}(?:\^\{{?[23]\}}?)?\}}"
 _BOUND_WORDS = any_of(
     "than than_or_equal_to least most up_to over under above below not base"
     " mindestens höchstens mehr_als weniger_als moins plus_de menos más_de mas_de mais_de meno più_di almeno"
     " minstens hoogstens meer_dan minder_dan minst högst mer_än mindre_än nejméně nejvíce co_najmniej co_najwyżej"
+    " bis_zu bis jusqu'à au_plus au_maximum hasta como_máximo como_mucho fino_a al_massimo al_più até no_máximo tot"
+    " maximal maximaal op_til upp_till až enintään vähintään korkeintaan legalább legfeljebb cel_mult cel_puțin"
+    " en_az en_fazla en_çok paling_sedikit paling_banyak minimal maksimal ít_nhất nhiều_nhất tối_đa tối_thiểu"
+    " до не_меньше το_πολύ τουλάχιστον έως μέχρι कम_से_कम ज़्यादा_से_ज़्यादा अधिकतम อย่างน้อย ไม่เกิน มากกว่า น้อยกว่า"
+    " على_الأقل على_الأكثر أكثر_من أقل_من"
     " не_менее не_более больше меньше 至少 最少 最多 不少于 不多于 不超过 超过 少なくとも 最大 최소 최대"
 )
 """In front of a number; some of them are `minus`, too."""
+_OR_MORE = any_of(
+    "oder_mehr oder_weniger ou_plus ou_moins o_más o_menos o_più o_meno ou_mais ou_menos of_meer of_minder eller_mer"
+    " eller_mere eller_flere eller_fler eller_mindre eller_færre nebo_více nebo_méně lub_więcej lub_mniej tai_enemmän"
+    " tai_vähemmän sau_mai_mult sau_mai_puțin atau_lebih atau_kurang hoặc_hơn veya_daha_fazla veya_daha_az"
+    " или_более или_больше или_менее или_меньше ή_περισσότερα ή_λιγότερα أو_أكثر أو_أقل"
+)
+"""Behind a number."""
 _MANY = (
     r"mil+[hijy]{0,2}(?:on|ón|ões|ão|oen|ard|ar(?!\w))\w*|(?:b|tr)il+[hijy]{0,2}(?:on|ón|ões|ão|oen)\w*"
     r"|mil|mille|mila|mln|mio|mrd|mld|lakhs?|crores?|t(?:au|u)send?|duizend|tsd|tys|tisíc\w*|juta|ribu"
+    r"|mil+[ij]o(?:on|an|ó)\w*|mil+ió\w*|milliárd\w*|ezer|tuhat\w*|tuhan\w*|mii|bin|(?:δισ)?εκατομμύρι\w*|χιλιάδες"
     r"|nghìn|triệu|tỷ|тыс\w*|мл[нр]д?|милли\w+"
-    r"|ألف|مليون|लाख|करोड़|हज़?ार"
+    r"|ألف|مليون"
 )
 """Thousands to billions in other languages, of which not all mean the same."""
 _BEFORE = re.compile(
@@ -86,23 +104,26 @@ _BEFORE = re.compile(
         |√|sqrt(?:\[\d+\])?[ ]?[{{(]?|(?<![A-Za-z]){FUNCTION}(?:[_^](?:\{{[^{{}}]*\}}|\w+))*[ ]?[{{(]?
         |frac\{{|\}}\{{|\d\.(?:\(|\\\w+\{{?)    # in a fraction, or the part of a decimal that repeats
         |[\w)\]}}]\$?[-+*/^](?![ ])|\w[ ][+*/^][ ]|[)\]}}][ ][-+*/^][ ]    # a dash behind a word may be a colon
-        |{_SYMBOL}|(?:{_SYMBOL}|(?<![A-Za-z\\])[A-Za-z])[ ]?[-+/^][ ]?
+        |{_SYMBOL}(?![ ])|(?<!{_GREEK}){_SYMBOL}|(?:{_SYMBOL}|(?<![A-Za-z\\])[A-Za-z])[ ]?[-+/^][ ]?
         |(?i:{_BOUND_WORDS}|n't\b)|[pb]?mod[ ]?\{{?|-\(
     )[ ]?[$]?\Z""",
     re.VERBOSE,
 )
 _BEHIND = re.compile(
     rf"""[ ]?(?:
-        {_SYMBOL}|\\?sqrt|\\frac(?!{_IN_UNIT}{_IN_UNIT})|{FUNCTION}(?![a-z])
+        (?<![ ]){_SYMBOL}|{_SYMBOL}(?!{_GREEK})|\\?sqrt|\\frac(?!{_IN_UNIT}{_IN_UNIT})|{FUNCTION}(?![a-z])
         |√|\)[ ]?\^|!\$|\+|h\d|m\d\d|[≤≥≠>]|<(?![-!])
         |[-*/]?[ ]?(?!(?<=[ ])[aeiouyI][ ][A-Za-z]{{2}})    # a word of one letter before another word
             (?:(?<![ ])K|[abcdefijknopqrtuvwxyzBDEGHIMOPQRSTUXYZ])(?![^\W\d_]|'|\.[A-Za-z])  # but for units
         |-?\b(?i:dozens?|squared|cubed|factorial|halves|thirds|(?:ten|hundred|thousand|million|billion)ths?
             |{_MANY}|bn|mn|tn
-            |(?:\w+[ ])?(?:below[ ]zero|or[ ](?:more|less|fewer|greater|higher|lower|above|below|over|under)
+            |(?:\w+[ ])?(?:below[ ]zero|{_OR_MORE}
+                |or[ ](?:more|less|fewer|greater|higher|lower|above|below|over|under)
                 |and[ ](?:a|one|three)[ -](?:half|third|quarters?)
                 |at[ ](?:the[ ])?(?:very[ ])?(?:most|least)|max(?:imum)?|minimum|tops))\b(?!-)
     )|_[{{\w]|-?ish\b|(?:[abcxyz]{{2,3}}|bn|mn|tn|mio|mrd|mln)(?![^\W\d_])
+    |[ ]?(?:\w?(?:以[上下内內]|未[満满滿])|[^\W\d_]?[ ]?(?:이상|이하|미만|초과)|หรือมากกว่า)
+    |[ ]?(?:लाख|करोड|हज़?ार|พัน|หมื่น|แสน|ล้าน)
     # ten to a trillion, in Chinese, Japanese and Korean, but in no unit, as kilogram
     |[ ]?[十百千万萬亿億兆만억천조]
         (?![克米瓦卡帕伏焦赫分])""",
@@ -210,7 +231,7 @@ def _read(text: str, place: int) -> tuple[str, list[Number], int]:
 def _between(text: str, one: Number, other: Number) -> re.Match[str] | None:
     """How two neighbours are said together; None where they are not."""
     between = _BETWEEN.fullmatch(text[one.end : other.start]) if other.start - one.end <= _FAR else None
-    closes = re.match(r"[^()\n]{0,20}\)", text[other.end : other.end + _FAR])
+    closes = re.match(r"[^()\n]{0,40}\)", text[other.end : other.end + _FAR])
     return None if between and between["again"] and not closes and not between["or"] else between
 
 
@@ -222,6 +243,7 @@ def _joined(text: str, one: Number, other: Number, *, last: bool) -> bool:
     behind = text[other.end : other.end + _FAR]
     if between["again"]:
         alone = not other.percent and behind.lstrip(" ").startswith(")")
+        alone &= text[other.start] not in CURRENCY or text[other.start] == text[one.start]
         return one.value != other.value and one.share != other.share and (between["or"] is not None or alone)
     if between["either"] or between["within"]:
         return between["either"] is not None or last
