@@ -265,6 +265,17 @@ def test_the_command_prints_a_table_and_the_same_as_json(
     assert found["of"] == 3
 
 
+def test_where_no_reply_can_be_read_there_is_no_table_of_zeros(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder_of_skills(tmp_path / "skills").parent)
+    Path("etude.yaml").write_text("target: {model: 'simulated:target'}\n")  # it knows nothing of lists of skills
+    assert main(["trigger", "skills"]) == 1
+    out, err = capsys.readouterr()
+    assert "not one of 3 replies names a skill of the list or says none" in err
+    assert "opened" not in out
+
+
 def test_a_file_of_requests_need_not_name_the_skill_that_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,7 +19,7 @@ from etude.cli.terminal.summary_text import endings, print_summary
 from etude.cli.watch import watch
 from etude.config import TrainConfig, load_config
 from etude.config.sections import AgentSection
-from etude.errors import InputError, SkillError
+from etude.errors import InputError, SkillError, UnusableReply
 from etude.measure.plan import aplan
 from etude.measure.triggers.catalogue import Catalogue, read_catalogue, read_entry
 from etude.measure.triggers.environment import LEXICAL, Request
@@ -63,6 +63,13 @@ def run(args: argparse.Namespace) -> int:
         return await ameasure_triggers(config, case.requests, case.shelf, by, args.trials, **given)
 
     result = watch(work, args.command)
+    if 0 < result.unreadable == result.requests * result.trials - result.voids:
+        # In a table all of this would be zeros, as if the skills were never opened.
+        raise UnusableReply(
+            f"nothing was measured: not one of {result.unreadable:,} replies names a skill of the list or says none",
+            hint="the target has to answer with one name and nothing else: take another model, or raise "
+            "target.max_output_tokens where it thinks before it answers",
+        )
     output.measured(result, _lines(result), as_json=args.json, simulated=result.simulated)
     return 0
 
