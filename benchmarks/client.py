@@ -171,7 +171,7 @@ def start_table(share: float) -> dict[str, Any]:
         "caption": "Start-up",
         "columns": ["what", "median s", "slowest s", "fastest s", "median CPU s"],
         "rows": rows,
-        "note": f"{times} times each. `etude --help` imports {count} modules; model SDKs among them: {sdks}.",
+        "note": f"{times} times each. `etude --help` imports {count} modules; model SDKs: {sdks}.",
     }
 
 

@@ -49,9 +49,9 @@ WORLDS: Mapping[str, World] = {
     "half of the edits useless": World(0.985, optimizer="poor"),
     "citations spoiled": World(0.985, optimizer="miscites"),
     "edits that break others": World(0.95, optimizer="breaks"),
-    "general rule at the end, .985": World(0.985, optimizer="late", cost=0.2),
-    "general rule at the end, .95": World(0.95, optimizer="late", cost=0.2),
-    "general rule at the end, .88": World(0.88, optimizer="late", cost=0.22),
+    "general rule last, .985": World(0.985, optimizer="late", cost=0.2),
+    "general rule last, .95": World(0.95, optimizer="late", cost=0.2),
+    "general rule last, .88": World(0.88, optimizer="late", cost=0.22),
     "null, pass .05": World(null=0.05),
     "null, .2": World(null=0.2),
     "null, .4": World(null=0.4),
@@ -106,13 +106,13 @@ MODERATE: Mapping[str, World] = {
 POLICIES: Mapping[str, dict[str, Any]] = {"default": {}, "paper": {"preset": "paper", "search": {"racing": False}}}
 CAPTIONS: Mapping[str, str] = {"default": "The default search", "paper": "The published loop"}
 NOTE = """\
-Seeds {seeds}; the constants of the search were chosen on 1 to 16 and 20001 to 20020. Scores of a skill are exact, \
-on 400 tasks that no run sees. `in the search`: of the skill that the search ended with, whether it was handed out \
-or not. A general line is one that breaks a sixth of all tasks; one planted at the end breaks a fifth, so that it \
-costs .1 or more. The last five conditions are habits of a small real model: some lines have four in ten tasks \
-answered alike; the last example of the skill is copied in 15% of attempts on average; the worst order of lines \
-costs 28%; half of the attempts draw their luck from the seed of the request alone; and all of these together. The \
-longest chain is the most calls of which each waited for the one before it."""
+Seeds {seeds}, on which nothing was chosen. Scores are exact, on 400 unseen tasks. `in the search`: of the skill \
+that the search ended with, whether it was handed out or not. A general line is one that breaks a sixth of all \
+tasks; one planted at the end breaks a fifth, so that it costs .1 or more. The last five conditions are habits of a \
+small real model: some lines have four in ten tasks answered alike; the last example of the skill is copied in 15% \
+of attempts on average; the worst order of lines costs 28%; half of the attempts draw their luck from the seed of \
+the request alone; and all of these together. The longest chain is the most calls of which each waited for the one \
+before it."""
 
 
 NOTE_PARTIAL = """\
@@ -121,7 +121,7 @@ NOTE_MODERATE = """\
 Seeds {seeds}. A field is right in .95 of attempts with its rule, and without it in so many. 100 training and 50 \
 validation tasks, or 40 and 20."""
 NOTE_SAME = """\
-Seeds {seeds}. 24 training and 12 validation tasks that need the same rules, all at once."""
+Seeds {seeds}. 24 training and 12 validation tasks need the same rules at once."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ tables. Each section names its command{machine}.
 All models here, but for one [small real model](#a-small-real-model), are programs of the \
 [simulated world](../models-and-agents.md#the-simulated-world), served over HTTP on loopback; true scores are \
 computed, not sampled. They do not show how well a \
-prompt works on a real model, nor, mostly, with its noise. What wins here need not win on your tasks.
+prompt works on a real model, nor most of its noise. What wins here need not win on your tasks.
 
 Peers, slots, slow answers, ablation, policies, targets and partial credit are of earlier searches, peers and \
 slots also of another target.
@@ -47,8 +47,7 @@ Medians over the seeds, and quartiles of the true score. The longest chain is th
 after the one before it was answered. Calls to a share of the best: target calls before the first skill that the \
 system would have handed out with this share of the best attainable true score, and in how many runs it got there."""
 OWN_PROMPTS = """ \
-The package of SkillOpt lacks the prompt files that its code reads; here it has prompts of the benchmark's own that \
-ask for the same forms."""
+SkillOpt's package lacks its prompt files; here it has prompts of the benchmark's own, for the same forms."""
 SEARCH_COLUMNS = (
     "optimizer",
     "search",
@@ -217,7 +216,7 @@ def peers(results: Mapping[str, Any], *, told: bool = True, same: str = "") -> s
 def _same(results: Mapping[str, Any]) -> str:
     setting = results["setting"]
     return (
-        f"The same for all: {results['seeds']} seeds, each with other tasks; {setting['train']} training, "
+        f"For all: {results['seeds']} seeds, each with other tasks; {setting['train']} training, "
         f"{setting['val']} validation and {setting['test']} test tasks; the same weak skill to start from; "
         f"`{setting['target']}` and `{setting['optimizer']}` with {setting['latency']:g} s for every answer; "
         f"{setting['workers']} workers; {setting['epochs']} epochs with a batch of {setting['batch_size']}, or as "
