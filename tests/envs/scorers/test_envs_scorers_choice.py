@@ -314,6 +314,13 @@ COLOURS = {"A": "red", "B": "green", "C": "light blue", "D": "blue"}
         "Since it is not A or C the answer must be B",
         "Having ruled out D we conclude that the correct answer is B",
         "Eliminating A, C and D leaves B.",
+        # the next sentence is about others
+        "The answer is B. A and C are for other lights.",
+        "So B.\nA, C and D come later.",
+        "**Answer: B**\n\nOptions A and D mean something else.",
+        # the text of an option is said to be the answer, after lines about others
+        "A) Red is the colour of stop.\nB fits.\nIt is green.",
+        "(C) is tempting. Thus green is the answer.",
     ],
 )
 def test_a_label_or_an_option_is_found_in_common_forms(answer: str) -> None:
@@ -562,6 +569,8 @@ def test_a_longer_option_is_not_the_shorter_one_within_it() -> None:
         "I doubt that the answer is B",
         "The tempting answer is B",
         "A is correct. C is correct.",
+        "Answer: B. A and C are right, too.",
+        "Answer: B. C and D are also possible.",
         "B\n\nBlue suits.",
         "The answer is A. Sorry, I meant B.",
         r"\boxed{A B C D}",
@@ -636,6 +645,7 @@ def test_the_text_of_an_option_may_look_like_a_denial() -> None:
 
 
 def test_i_and_a_are_words_before_they_are_labels() -> None:
+    assert read_label("**Answer: A** The others are for other lights.", COLOURS, "ABCD") == "A"
     assert read_label("A it is.", COLOURS, "ABCD") == "A"
     assert read_label("\u7b54\u3048\u306fA\u3067\u3059", COLOURS, "ABCD") == "A"
     assert read_label("Answer: I cannot tell", {}, "ABCDEFGHI") is None

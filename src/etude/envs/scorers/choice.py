@@ -27,6 +27,8 @@ _MARKUP = re.compile(
     r"\\?\b(?:boxed|fbox|text|math|mbox)[a-z]*\s?\{|\*(?!\s?\d)|(?<![\d\s])\*|[{}$`_\\\"\u201c\u201d]"
 )
 _WRAPPED = re.compile(r"<(b|i|u|em|strong|code|span|p)>([^<>]{1,200})</\1>|(?<!\w)'(\w{1,20})'(?!\w)")
+_BOLD = re.compile(r"(\*\*|__)([^*_\n]{0,60}[:\s]|)([AI])\1(?= [A-Z])")
+"""A label that would be a word without its marks, as in `**Answer: A** The others are wrong`."""
 _ASIAN = r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]"
 _BESIDE_ASIAN = re.compile(rf"(?<={_ASIAN})(?=[A-Za-z])|(?<=[A-Za-z])(?={_ASIAN})")
 """Chinese, Japanese and Korean have no blank between a word and a letter."""
@@ -106,7 +108,7 @@ def read_label(answer: str, listed: Mapping[str, str], labels: str) -> str | Non
 
 def _clean(text: str) -> str:
     text = normalize("NFKC", one_form(text).translate(_FILLED)).replace("}{", "} {")
-    text = _MARKUP.sub("", _WRAPPED.sub(r"\2\3", text)).strip()
+    text = _MARKUP.sub("", _WRAPPED.sub(r"\2\3", _BOLD.sub(r"\2(\3)", text))).strip()
     return text if text.isascii() else _BESIDE_ASIAN.sub(" ", text)
 
 
@@ -133,16 +135,23 @@ class _Reading:
     def label(self) -> str | None:
         """The one that is chosen, by a label or else by the text of an option: what says most clearly that it is the
         answer decides, whether it can be read or not."""
-        found = self._stated() or self._whole_option() or self._first_line() or self._starts() or self._named()
+        plain, labelled = self.text, self._with_labels(self.text) if self.listed else ""
+        found = self._stated() or self._whole_option() or self._first_line()
         if not found and self.listed:
-            self._read(self._with_labels(self.text))
-            found = self._stated() or self._named()
+            self._read(labelled)
+            found = self._stated(firmly=True)
+            self._read(plain)
+        found = found or self._starts() or self._named()
+        if not found and self.listed:
+            self._read(labelled)
+            found = self._named()
         return found.pop() if len(found) == 1 else None
 
-    def _stated(self) -> set[str | None]:
-        """The last sentence that says which label is right."""
-        said = self._said(*words.STATED)
-        said = [match for match in said if not words.FOR_ANOTHER.match(self.text, match.start("label"))] or said
+    def _stated(self, *, firmly: bool = False) -> set[str | None]:
+        """The last sentence that says which label is right; `firmly`: of this question."""
+        every = self._said(*words.STATED)
+        said = [match for match in every if not words.FOR_ANOTHER.match(self.text, match.start("label"))]
+        said = said if said or firmly else every
         true = [match for match in said if match.groupdict().get("true")]
         if len({match["label"].upper() for match in true}) > 1 or any(map(self._joined, true)):
             said = [match for match in said if match not in true] or said  # what is not true may be asked for

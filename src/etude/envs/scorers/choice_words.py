@@ -182,8 +182,13 @@ _NO_JOIN = any_of(
     "leaves as so but if because since with than to unlike despite except beats over before after statt anstatt"
     " zamiast místo вместо"
 )
+_OF_OTHERS = (
+    rf"\W{{0,4}}[.?!\n]\W{{0,4}}(?:options? )?{_LETTER},?(?: {_LETTER},?){{0,3}} (?:and|or) {_LETTER} \w"
+    rf"(?![^.;!?\n]{{0,30}}\b(?:{ALSO}|as well|{RIGHT}|best|possible|plausible)\b)"
+)
+"""Where the next sentence begins with other labels, and says something of them."""
 BESIDE = _compiled(
-    "(?:"
+    rf"(?!{_OF_OTHERS})(?:"
     rf"{_MARKS}(?:(?P<or>{OR})|{AND}|{ALSO}|{_VERSUS}\.?|[/&|+~-])[ ,(]{{0,4}}"
     rf"|[,;.|?! )(]{{1,4}}(?={_LETTER}(?:{_ENDS}| (?:or|and)\b))"
     rf"|[ ,;]{{0,3}}(?=\({_LETTER}\))"
